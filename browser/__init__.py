@@ -1,0 +1,1 @@
+"""The browser behind its trust shield. Empty until part 7 of the plan."""

@@ -1,0 +1,1 @@
+"""The composition root: what starts and stops, in which order."""

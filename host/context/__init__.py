@@ -1,0 +1,1 @@
+"""What the model sees: the stable prefix, the history, the dynamic tail."""

@@ -1,0 +1,1 @@
+"""The only path by which a tool call runs."""

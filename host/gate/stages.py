@@ -1,0 +1,118 @@
+"""The types a call passes through: Requested → Registered → Permitted → Confined → Armed → Ran → Masked → Settled.
+
+Each stage of the pipeline takes one of these and returns the next, so that leaving a stage out is a type error. A
+stage that says no raises `Refusal`, which becomes an answer to the model.
+"""
+
+from typing import Any
+
+import msgspec
+
+from host.passport import Passport
+from host.stops import Reason
+from host.tools.tool import Scope, Tool, ToolResult
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """For whom, and in what, a call is made."""
+
+    turn: str
+    principal: str  # "" is nobody known: everything is refused (POL-3)
+    unattended: bool
+    doing: str  # what the model said just before, for the question to a person
+
+
+class Requested(msgspec.Struct, frozen=True, kw_only=True):
+    """A call as the model asked for it."""
+
+    caller: Caller
+    call: str
+    tool: str
+    arguments: str
+
+
+class Registered(msgspec.Struct, frozen=True, kw_only=True):
+    """The tool exists and the arguments fit its schema."""
+
+    requested: Requested
+    tool: Tool
+    arguments: Any  # an instance of the passport's struct, handles still in place
+    canonical: bytes  # sorted JSON of the arguments: equal calls have equal bytes
+    target: str  # what the effect is on, for intents and accounts
+
+    @property
+    def passport(self) -> Passport:
+        """The tool's declaration."""
+        return self.tool.passport
+
+
+class Permitted(msgspec.Struct, frozen=True, kw_only=True):
+    """Policy, and a person where one was asked, let the call run."""
+
+    registered: Registered
+    rule: str  # what allowed it: default:read, tool:shell, class:write, approval:ID
+
+
+class Confined(msgspec.Struct, frozen=True, kw_only=True):
+    """Every path argument lies beneath a root of the group."""
+
+    permitted: Permitted
+
+
+class Armed(msgspec.Struct, frozen=True, kw_only=True):
+    """Secrets stand where their handles stood; lives for the length of the run only."""
+
+    confined: Confined
+    arguments: Any
+    scope: Scope
+
+
+class Ran(msgspec.Struct, frozen=True, kw_only=True):
+    """The tool ran, well or not."""
+
+    armed: Armed
+    result: ToolResult
+    seconds: float
+    recorded: bool  # taken from the record of an earlier call with the same key
+
+
+class Masked(msgspec.Struct, frozen=True, kw_only=True):
+    """The result without secret values."""
+
+    ran: Ran
+    text: str
+    detail: str
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """The result is durable; this is what the turn goes on with. Refused calls end here too."""
+
+    call: str
+    tool: str
+    ok: bool
+    ran: bool  # False: refused before it ran
+    changed_state: bool  # it had an effect
+    reason: Reason | None
+    text: str  # what the model is told
+    seq: int
+
+
+class Refusal(Exception):  # noqa: N818 - it is an answer, not an error of the host
+    """A stage said no."""
+
+    def __init__(self, stage: str, rule: str, reason: Reason, text: str) -> None:
+        """Name the stage, the rule, the reason, and tell the model what it may do instead."""
+        super().__init__(text)
+        self.stage = stage
+        self.rule = rule
+        self.reason = reason
+        self.text = text
+
+
+class Parked(Exception):  # noqa: N818 - a state of the turn, not an error
+    """An unattended turn meets a question: it lets go of its lane until the answer comes (APR-4)."""
+
+    def __init__(self, approval: str) -> None:
+        """Name the question that the turn waits for."""
+        super().__init__(approval)
+        self.approval = approval

@@ -1,0 +1,127 @@
+"""What is said to a model and what it answers, in no provider's words.
+
+A provider turns messages into bytes; nobody else knows a wire format. A request is kept as parts (head, messages,
+tail), so that each part is stored once by its content hash and the exact body can be put together again (TURN-3).
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import msgspec
+
+from host.stops import Reason
+
+
+class Said(msgspec.Struct, frozen=True, tag="said"):
+    """Words of a person, of a schedule or of the host."""
+
+    text: str
+
+
+class AskedCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call in a model's reply."""
+
+    provider_id: str
+    tool: str
+    arguments: str  # raw text, meant to be a JSON object
+
+
+class Replied(msgspec.Struct, frozen=True, tag="replied"):
+    """A model's reply: text, calls or both."""
+
+    text: str
+    calls: tuple[AskedCall, ...] = ()
+
+
+class Result(msgspec.Struct, frozen=True, tag="result"):
+    """What came of one call."""
+
+    provider_id: str
+    text: str
+    ok: bool
+
+
+Message = Said | Replied | Result
+
+
+class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool as the model sees it."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]  # JSON Schema of the arguments
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """One request in parts; `body()` gives the exact bytes."""
+
+    head: bytes  # model, tools, system text: the stable prefix, ends where the first message begins
+    messages: tuple[bytes, ...]
+    tail: bytes  # begins where the last message ends: limits and switches
+
+    def body(self) -> bytes:
+        """Return the bytes that are sent."""
+        return self.head + b",".join(self.messages) + self.tail
+
+
+class Inference(msgspec.Struct, frozen=True, kw_only=True):
+    """What one inference gave. Token counts are None where the provider reported none."""
+
+    text: str
+    calls: tuple[AskedCall, ...]
+    finish: str  # the provider's own stop word
+    tokens_in: int | None = None  # includes cached ones
+    tokens_out: int | None = None
+    tokens_cached: int = 0
+
+
+class AttemptError(Exception):
+    """One attempt at an inference failed."""
+
+    def __init__(  # noqa: PLR0913 - each is a fact of the failure that the journal records
+        self,
+        detail: str,
+        *,
+        reason: Reason = Reason.MODEL_UNAVAILABLE,
+        retryable: bool,
+        retry_after_seconds: float | None = None,
+        received: str = "",
+        status: int | None = None,
+    ) -> None:
+        """State what failed; `received` is the part of the reply that had arrived."""
+        super().__init__(detail)
+        self.detail = detail
+        self.reason = reason
+        self.retryable = retryable
+        self.retry_after_seconds = retry_after_seconds
+        self.received = received
+        self.status = status
+
+
+class Provider(Protocol):
+    """One way to reach a model: exactly one inference per `infer`, no tool runs, nothing is repeated (TURN-1)."""
+
+    @property
+    def url(self) -> str:
+        """Where requests go; without credentials."""
+        ...
+
+    def head(self, system: str, tools: tuple[ToolSpec, ...]) -> bytes:
+        """Return the stable prefix of every request of a session."""
+        ...
+
+    def message(self, message: Message, *, breakpoint_here: bool = False) -> bytes:
+        """Return the bytes of one message; `breakpoint_here` asks the provider to cache up to it."""
+        ...
+
+    def tail(self, *, max_tokens: int, tools_allowed: bool = True) -> bytes:
+        """Return what ends the body; the wrap-up forbids tools here, so that the head stays the same."""
+        ...
+
+    async def infer(self, body: bytes, on_text: Callable[[str], None]) -> Inference:
+        """Send `body`, pass text on as it arrives, return the whole; raise AttemptError (or CancelledError)."""
+        ...
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        ...

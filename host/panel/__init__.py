@@ -1,0 +1,1 @@
+"""The web edge: API, sign-in, event streams and the operator's pages."""

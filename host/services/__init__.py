@@ -1,0 +1,1 @@
+"""Child processes that the supervisor owns."""

@@ -1,0 +1,1 @@
+"""One run of the model loop: budgets, repetition, resume, and the one final event."""

@@ -1,0 +1,1 @@
+"""Secrets: references, the broker that lends values, and the masking that takes them out again."""
