@@ -9,7 +9,7 @@ class LaneEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     turn: str = ""
 
 
-class MessagePlaced(LaneEvent, tag="message_placed"):
+class MessagePlaced(LaneEvent, frozen=True, kw_only=True, tag="message_placed"):
     """A message got its one visible disposition (LANE-2)."""
 
     message: str
@@ -17,20 +17,20 @@ class MessagePlaced(LaneEvent, tag="message_placed"):
     position: int = 0  # in the queue, counted from 1; 0 when it does not wait
 
 
-class MessageReleased(LaneEvent, tag="message_released"):
+class MessageReleased(LaneEvent, frozen=True, kw_only=True, tag="message_released"):
     """A person let a held message go on."""
 
     message: str
 
 
-class MessageDropped(LaneEvent, tag="message_dropped"):
+class MessageDropped(LaneEvent, frozen=True, kw_only=True, tag="message_dropped"):
     """A message will never run."""
 
     message: str
     why: str
 
 
-class LaneReplaced(LaneEvent, tag="lane_replaced"):
+class LaneReplaced(LaneEvent, frozen=True, kw_only=True, tag="lane_replaced"):
     """A lane that did not let go was abandoned; a new thread with a new generation took its place."""
 
     lane: str

@@ -126,6 +126,9 @@ class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     name: str = "home"
     listen: str = "127.0.0.1:8700"
     default_group: str = "main"
+    tls_certificate: str = ""  # PEM file; with tls_key it lets the panel listen beyond this machine
+    tls_key: str = ""  # PEM file
+    proxy_url: str = ""  # the https origin of a reverse proxy that stands before the panel
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,13 +4,25 @@ Each stage of the pipeline takes one of these and returns the next, so that leav
 stage that says no raises `Refusal`, which becomes an answer to the model.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from host.passport import Passport
 from host.stops import Reason
 from host.tools.tool import Scope, Tool, ToolResult
+
+
+class WaitClock(Protocol):
+    """The turn's clock, which stands still while a person is awaited (BUD-1)."""
+
+    def pause(self) -> None:
+        """Stand still."""
+        ...
+
+    def resume(self) -> None:
+        """Go on."""
+        ...
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
@@ -91,6 +103,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     ok: bool
     ran: bool  # False: refused before it ran
+    misasked: bool = False  # refused by the registry: no such tool, or bad arguments (TURN-4)
     changed_state: bool  # it had an effect
     reason: Reason | None
     text: str  # what the model is told

@@ -32,7 +32,7 @@ class SessionStarted(Event, tag="session_started"):
 
     session: str
     prefix: str  # content hash of the rendered stable prefix
-    why: str  # first | charter | tools | invariants
+    why: str  # first | changed
 
 
 class MessageReceived(Event, tag="message_received"):
@@ -213,12 +213,6 @@ class ApprovalSettled(Event, tag="approval_settled"):
     scope: str = "once"
 
 
-class PersonAwaited(Event, tag="person_awaited"):
-    """The turn's clock stood still for this long (BUD-1)."""
-
-    seconds: float
-
-
 class Noticed(Event, tag="noticed"):
     """The host told the model, the person or both something."""
 
@@ -293,7 +287,6 @@ GroupEvent = (
     | ApprovalAsked
     | ApprovalReopened
     | ApprovalSettled
-    | PersonAwaited
     | Noticed
     | TurnParked
     | TurnUnparked

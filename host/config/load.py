@@ -1,0 +1,108 @@
+"""The strict reader of `elis.toml`: settings that can be acted on, or one error that says all that is wrong with it.
+
+Above it the composition root and the doctor; below it the records of `host.config.settings`. Which tools exist is an
+argument, because tools are a higher layer.
+"""
+
+import tomllib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final, cast
+
+from host.config import policy, references, rules
+from host.config.later import ADMINISTRATOR_FILE, check_administrator, take_out
+from host.config.problems import Problems, join
+from host.config.settings import ModelSettings, PolicySettings, Settings
+from host.config.tables import Table, read
+from host.errors import SettingsError
+
+_LARGEST_BYTES: Final = 1_000_000  # nobody writes that much; a device or a log given by mistake is not read whole
+_DEFAULT_OUTPUT_TOKENS: Final = ModelSettings(provider="embedded").output_tokens
+
+
+def load(
+    path: Path, tool_names: Collection[str] | None = None, *, administrator: Path = ADMINISTRATOR_FILE
+) -> Settings:
+    """Return the settings in the file `path`.
+
+    `tool_names` are the tools a policy may name; None accepts any name. Raises SettingsError naming each key, what is
+    wrong and the remedy; Unsupported if the only thing wrong is that the file (or the administrator's) asks for what
+    this version does not do.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_BYTES + 1)
+    except FileNotFoundError as error:
+        message = f"{path} does not exist; `elis up` writes a first one"
+        raise SettingsError(message) from error
+    except OSError as error:
+        message = f"{path} cannot be read ({error.strerror}); mend its rights or name another home with --home DIR"
+        raise SettingsError(message) from error
+    if len(data) > _LARGEST_BYTES:
+        message = f"{path} is larger than 1 MB, so it is hardly a settings file; put the right one in its place"
+        raise SettingsError(message)
+    return parse(data, path, tool_names, administrator=administrator)
+
+
+def parse(
+    data: bytes, path: Path, tool_names: Collection[str] | None = None, *, administrator: Path = ADMINISTRATOR_FILE
+) -> Settings:
+    """Return the settings in `data`, the content of `path`, whose folder is the host's home; raises as `load` does."""
+    document = _document(data, path)
+    problems = Problems(str(path))
+    check_administrator(administrator, problems)
+    for key in _with_userinfo(document):
+        problems.add(
+            key,
+            "holds an address with a user name or password in it",
+            "take the part before the @ out and put the secret behind a reference; treat it as known to others",
+        )
+    document = take_out(document, problems)
+    _fit_output(document)
+    settings = read(Settings, "", document, problems, {PolicySettings: policy.reader(tool_names)})
+    if settings is not None and not problems:
+        rules.check(settings, path.parent, tool_names, problems)
+    error = problems.error()
+    if error is not None:
+        raise error
+    if settings is None:  # only a missing key gives None, and that is a problem
+        raise SettingsError
+    return settings
+
+
+def _document(data: bytes, path: Path) -> Table:
+    try:
+        return tomllib.loads(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"{path}: line {line} is not UTF-8 text; save the file as UTF-8"
+        raise SettingsError(message) from None
+    except tomllib.TOMLDecodeError as error:
+        message = f"{path} is not TOML: {error}; mend that line (text needs quotes, a table is [name])"
+        raise SettingsError(message) from None
+
+
+def _with_userinfo(value: object, key: str = "") -> Iterator[str]:
+    """Yield the key of every URL with userinfo, wherever it stands."""
+    if isinstance(value, str):
+        if references.has_userinfo(value):
+            yield key
+    elif isinstance(value, dict):
+        for name, inner in cast("Table", value).items():
+            yield from _with_userinfo(inner, join(key, name))
+    elif isinstance(value, list):
+        for inner in cast("list[object]", value):
+            yield from _with_userinfo(inner, key)
+
+
+def _fit_output(document: Table) -> None:
+    """Where only a small window is stated, let a reply be at most a quarter of it, so that the default fits."""
+    for model in _tables(document.get("models")):
+        window = model.get("context_tokens")
+        if isinstance(window, int) and not isinstance(window, bool) and "output_tokens" not in model:
+            model["output_tokens"] = min(_DEFAULT_OUTPUT_TOKENS, max(1, window // 4))
+
+
+def _tables(value: object) -> Iterator[Table]:
+    if isinstance(value, dict):
+        yield from (inner for inner in cast("Table", value).values() if isinstance(inner, dict))

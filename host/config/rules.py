@@ -1,0 +1,241 @@
+"""What the values of settings must satisfy beyond their types: names, addresses, limits, and what points at what.
+
+Every rule notes problems and goes on. No rule touches the network or reads a secret.
+"""
+
+import ipaddress
+import math
+import os
+import re
+import zoneinfo
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from host.config import references
+from host.config.later import LATER_TOOLS
+from host.config.problems import Problems, join, nearest
+from host.config.settings import (
+    ApprovalSettings,
+    FolderSettings,
+    GroupSettings,
+    HostSettings,
+    LaneSettings,
+    ModelSettings,
+    SecretSettings,
+    Settings,
+)
+
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")  # a label of a host name, so it fits any route
+_CAPABILITIES: Final = ("tools", "vision")
+_SMALLEST_WINDOW: Final = 256  # tokens; below it not even the invariants and one message fit
+_HOST: Final = re.compile(r"=?[a-z0-9]([a-z0-9.-]*[a-z0-9])?\Z", re.IGNORECASE)
+_LONGEST_WAIT_SECONDS: Final = 31_536_000.0  # a year
+FOUND_MODEL: Final = "main"
+"""The name of the model that is found by looking when the settings name none."""
+
+
+def check(settings: Settings, home: Path, tool_names: Collection[str] | None, problems: Problems) -> None:
+    """Note everything in `settings` that cannot stand; `home` is the folder that the host keeps to itself."""
+    _check_name("host.name", settings.host.name, problems)
+    _check_edge(settings.host, problems)
+    if settings.host.default_group not in settings.groups:
+        _unknown_reference("host.default_group", "group", settings.groups, problems)
+    for name, model in settings.models.items():
+        _check_name(f"models.{name}", name, problems)
+        _check_model(f"models.{name}", model, problems)
+    for name, group in settings.groups.items():
+        _check_name(f"groups.{name}", name, problems)
+        _check_group(f"groups.{name}", group, settings.models, home, problems)
+    lent = {_reference(model.api_key): f"models.{name}" for name, model in settings.models.items() if model.api_key}
+    for name, secret in settings.secrets.items():
+        _check_name(f"secrets.{name}", name, problems)
+        _check_secret(f"secrets.{name}", secret, lent, tool_names, problems)
+
+
+def parse_listen(listen: str) -> tuple[str, int]:
+    """Return host and port of `listen`; raise ValueError."""
+    parts = urlsplit(f"//{listen}")
+    if parts.hostname is None or parts.port is None or "@" in listen or parts.path or parts.query or parts.fragment:
+        message = "not HOST:PORT"
+        raise ValueError(message)
+    return parts.hostname, parts.port
+
+
+def _check_edge(host: HostSettings, problems: Problems) -> None:
+    """Judge where the panel listens and what stands between it and other machines (PAN-2)."""
+    if bool(host.tls_certificate) != bool(host.tls_key):
+        missing = "tls_key" if host.tls_certificate else "tls_certificate"
+        problems.add(f"host.{missing}", "is missing", "name both PEM files, tls_certificate and tls_key, or none")
+    if host.proxy_url and not _is_https_origin(host.proxy_url):
+        remedy = 'write an origin such as "https://elis.example.org"'
+        problems.add("host.proxy_url", "is not the https origin of a proxy", remedy)
+    try:
+        name, _port = parse_listen(host.listen)
+        loopback = name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        remedy = 'write `listen = "127.0.0.1:8700"`; port 0 means any free one'
+        problems.add("host.listen", "is not an address and a port", remedy)
+        return
+    if not loopback and not host.tls_certificate and not host.proxy_url:
+        problems.add(
+            "host.listen",
+            "reaches beyond this machine, where sign-ins could be read on the way",
+            "listen on 127.0.0.1, or set tls_certificate and tls_key, or name the TLS proxy before it in proxy_url",
+        )
+
+
+def _is_https_origin(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme == "https" and bool(parts.hostname) and not (parts.path.strip("/") or parts.query)
+
+
+def _check_name(key: str, name: str, problems: Problems) -> None:
+    if not _NAME.match(name):
+        problems.add(key, "is not a usable name", "use 1 to 63 of a-z, 0-9 and -, not beginning or ending with -")
+
+
+def _unknown_reference(key: str, what: str, known: Iterable[str], problems: Problems) -> None:
+    names = sorted(known)
+    listed = f"the {what}s here are {', '.join(names)}" if names else f"there is no {what} here"
+    problems.add(key, f"names no {what} of this file", f"{listed}; name one of them, or add [{what}s.NAME]")
+
+
+def _check_model(key: str, model: ModelSettings, problems: Problems) -> None:
+    if model.provider == "embedded":
+        for name in ("base_url", "api_key"):
+            if getattr(model, name):
+                problems.add(join(key, name), "has no meaning for the embedded model", "take it out")
+    elif not model.model:
+        problems.add(join(key, "model"), "is missing", 'write the name the provider knows it by, `model = "…"`')
+    if model.api_key is not None:
+        references.check(join(key, "api_key"), model.api_key, problems)
+    if model.base_url:
+        _check_url(join(key, "base_url"), model.base_url, problems)
+    _check_window(key, model, problems)
+    if model.price is not None:
+        for name, value in msgspec.structs.asdict(model.price).items():
+            if not (math.isfinite(value) and value >= 0):
+                problems.add(f"{key}.price.{name}", "is no price", "write dollars per million tokens, 0 or more")
+
+
+def _check_window(key: str, model: ModelSettings, problems: Problems) -> None:
+    if model.context_tokens < _SMALLEST_WINDOW:
+        remedy = f"write what the model takes, at least {_SMALLEST_WINDOW}"
+        problems.add(join(key, "context_tokens"), "is too small to work with", remedy)
+    if not 0 < model.output_tokens < model.context_tokens:
+        remedy = "write less than context_tokens, and more than 0"
+        problems.add(join(key, "output_tokens"), "does not fit into the model's window", remedy)
+    for capability in model.capabilities:
+        if capability not in _CAPABILITIES:
+            near = nearest(capability, _CAPABILITIES)
+            remedy = f"did you mean `{near}`?" if near else f"there are {' and '.join(_CAPABILITIES)}"
+            problems.add(join(key, "capabilities"), "names an unknown capability", remedy)
+
+
+def _check_url(key: str, url: str, problems: Problems) -> None:
+    remedy = 'write for example `base_url = "http://127.0.0.1:11434/v1"`'
+    try:
+        parts = urlsplit(url)
+        complete = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        complete = False
+        parts = None
+    if not complete:
+        problems.add(key, "is not an http or https address", remedy)
+    elif parts is not None and (parts.query or parts.fragment):
+        problems.add(key, "has a ? or # part, but paths are put behind it", remedy)
+
+
+def _check_group(
+    key: str, group: GroupSettings, models: dict[str, ModelSettings], home: Path, problems: Problems
+) -> None:
+    known = set(models) or {FOUND_MODEL}
+    for name, reference in (("model", group.model), ("aux_model", group.aux_model)):
+        if reference is not None and reference not in known:
+            _unknown_reference(join(key, name), "model", models, problems)
+    if group.timezone is not None:
+        _check_timezone(join(key, "timezone"), group.timezone, problems)
+    if not all(word.strip() for word in group.stop_words):
+        problems.add(join(key, "stop_words"), "holds an empty word", "take the empty one out")
+    for name, folder in group.folders.items():
+        _check_name(f"{key}.folders.{name}", name, problems)
+        _check_folder(f"{key}.folders.{name}.path", folder, home, problems)
+    _check_limits(f"{key}.budget", msgspec.structs.asdict(group.budget), problems)
+    _check_limits(f"{key}.daily", msgspec.structs.asdict(group.daily), problems)
+    _check_approvals(f"{key}.approvals.timeout_seconds", group.approvals, problems)
+    _check_lanes(f"{key}.lanes", group.lanes, problems)
+
+
+def _check_timezone(key: str, name: str, problems: Problems) -> None:
+    try:
+        zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        near = nearest(name, {zone.lower() for zone in zoneinfo.available_timezones()})
+        proper = next((zone for zone in zoneinfo.available_timezones() if zone.lower() == near), "")
+        remedy = f"did you mean `{proper}`?" if proper else 'write one such as "Europe/Berlin", or take the key out'
+        problems.add(key, "is no time zone that this machine knows", remedy)
+
+
+def _check_folder(key: str, folder: FolderSettings, home: Path, problems: Problems) -> None:
+    path = Path(folder.path)
+    if not path.is_absolute():
+        problems.add(key, "is not a full path", "write the path from /")
+        return
+    real, own = Path(os.path.realpath(path)), Path(os.path.realpath(home))
+    if real.is_relative_to(own) or own.is_relative_to(real):
+        wrong = f"would open the host's own folder {home} to the group"
+        problems.add(key, wrong, "name a folder that neither holds it nor lies in it")
+
+
+def _check_limits(key: str, limits: dict[str, float | None], problems: Problems) -> None:
+    for name, value in limits.items():
+        if value is None:
+            continue
+        remedy = f"write for example `{name} = 10`, or `{name} = inf` for no limit"
+        if math.isnan(value) or value <= 0:
+            problems.add(join(key, name), "must be more than 0", remedy)
+        elif name in {"tokens", "steps"} and math.isfinite(value) and value != int(value):
+            problems.add(join(key, name), "must be a whole number", remedy)
+
+
+def _check_approvals(key: str, approvals: ApprovalSettings, problems: Problems) -> None:
+    if not 0 < approvals.timeout_seconds <= _LONGEST_WAIT_SECONDS:
+        remedy = "write a number of seconds, more than 0 and at most a year (31536000)"
+        problems.add(key, "is no time to wait for an answer", remedy)
+
+
+def _check_lanes(key: str, lanes: LaneSettings, problems: Problems) -> None:
+    for name, value in msgspec.structs.asdict(lanes).items():
+        if value < 1:
+            problems.add(join(key, name), "must be at least 1", f"write for example `{name} = 3`")
+
+
+def _check_secret(
+    key: str, secret: SecretSettings, lent: dict[str, str], tool_names: Collection[str] | None, problems: Problems
+) -> None:
+    references.check(join(key, "ref"), secret.ref, problems)
+    user = lent.get(_reference(secret.ref))
+    if user is not None:
+        problems.add(
+            join(key, "ref"),
+            f"is the secret of {user}, and what the host itself uses cannot be lent to tools",
+            "take one of the two out, or use two secrets",
+        )
+    valid = {*(tool_names or ()), *LATER_TOOLS}
+    if tool_names is not None and not valid.issuperset(secret.tools):
+        problems.add(join(key, "tools"), "names an unknown tool", f"the tools are {', '.join(sorted(valid))}")
+    if not all(_HOST.match(host) for host in secret.hosts):
+        problems.add(join(key, "hosts"), "holds what is no host name", 'write names only, such as "api.example.org"')
+
+
+def _reference(reference: str | None) -> str:
+    """Return a form in which two references to one secret are equal."""
+    scheme, _, rest = (reference or "").partition(":")
+    return f"file:{os.path.realpath(Path(rest).expanduser())}" if scheme == "file" else f"{scheme}:{rest}"

@@ -1,0 +1,63 @@
+"""What a lane's model has been told so far, as encoded parts: append-only, one list a turn.
+
+Each message is encoded once and stored once by its content hash, so a long conversation costs a request only a list
+of hashes (TURN-3). What no longer fits the model's window is left out turn by turn, oldest first, and that is said;
+the journal keeps every word.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from host.models.conversation import Message
+
+
+class Part:
+    """The bytes of one message; `content_hash` is None until they are stored."""
+
+    __slots__ = ("content_hash", "data", "message")
+
+    def __init__(self, message: Message | None, data: bytes) -> None:
+        self.message = message
+        self.data = data
+        self.content_hash: str | None = None
+
+
+class Conversation:
+    """The parts of the turns of one lane, oldest turn first."""
+
+    def __init__(self, encode: Callable[[Message], bytes]) -> None:
+        self._encode = encode
+        self._turns: dict[str, list[Part]] = {}
+        self.left_out = 0  # turns that no longer fit
+
+    def begin(self, turn: str) -> None:
+        """Make `turn` the newest one; a turn that is taken up again moves to the end."""
+        self._turns[turn] = self._turns.pop(turn, [])
+
+    def extend(self, turn: str, messages: Sequence[Message]) -> None:
+        """Bring `turn` up to `messages`, of which it already holds the first ones."""
+        parts = self._turns.setdefault(turn, [])
+        parts += [Part(message, self._encode(message)) for message in messages[len(parts) :]]
+
+    def parts(self) -> list[Part]:
+        """Return all parts in order."""
+        return [part for parts in self._turns.values() for part in parts]
+
+    def size(self) -> int:
+        """Return the bytes of all parts."""
+        return sum(len(part.data) for part in self.parts())
+
+    def shorten(self, limit_bytes: int, keep: str) -> int:
+        """Leave out whole turns, oldest first, until `limit_bytes` hold the rest; return how many. `keep` stays."""
+        dropped = 0
+        for turn in [turn for turn in self._turns if turn != keep]:
+            if self.size() <= limit_bytes:
+                break
+            del self._turns[turn]
+            dropped += 1
+        self.left_out += dropped
+        return dropped
+
+    def load(self, turns: Iterable[tuple[str, Sequence[Message]]]) -> None:
+        """Take in ended turns, oldest first, after a restart."""
+        for turn, messages in turns:
+            self.extend(turn, messages)

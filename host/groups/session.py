@@ -1,0 +1,56 @@
+"""The session of a group: the time in which charter and tool list, and so the stable prefix, stay the same (CTX-2)."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from host.context.prefix import DEFAULT_CHARTER, INVARIANTS, system_text, tool_specs
+from host.ids import SESSION, new_id
+from host.models.conversation import Provider, ToolSpec
+from host.passport import Passport
+from host.record.events import GroupEvent, SessionStarted
+from host.record.record import Record
+from memory.journal import Unit
+
+
+class Session(msgspec.Struct, frozen=True, kw_only=True):
+    """One session."""
+
+    id: str
+    head: bytes  # the rendered stable prefix
+
+
+class Sessions:
+    """Finds the session in force, and starts a new one when the prefix has changed."""
+
+    def __init__(self, record: Record, charter: Path, passports: Mapping[str, Passport]) -> None:
+        self._record = record
+        self._charter = charter
+        self._tools: tuple[ToolSpec, ...] = tool_specs(passports.values())
+
+    def instructions(self) -> dict[str, str]:
+        """Return the invariants and the charter as the model gets them."""
+        return {"invariants": INVARIANTS, "charter": self._charter_text()}
+
+    async def current(self, provider: Provider, admit: Callable[[], None]) -> Session:
+        """Return the session whose prefix `provider` renders now; a change of any part starts a new one."""
+        head = provider.head(system_text(self._charter_text()), self._tools)
+        found = self._record.journal.read(kinds={"session_started"}, newest_first=True, limit=1)
+        last = found[0].event if found else None
+
+        def unit(unit: Unit[GroupEvent]) -> str:
+            prefix = unit.body(head)
+            if isinstance(last, SessionStarted) and last.prefix == prefix:
+                return last.session
+            session = new_id(SESSION, self._record.now_us())
+            unit.append(SessionStarted(session=session, prefix=prefix, why="changed" if last else "first"))
+            return session
+
+        return Session(id=await self._record.commit(unit, admit), head=head)
+
+    def _charter_text(self) -> str:
+        try:
+            return self._charter.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return DEFAULT_CHARTER

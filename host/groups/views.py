@@ -1,0 +1,69 @@
+"""How events, turns and questions look from outside (the contract's JSON)."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from host.groups.port import ApprovalView, EventView, TurnView
+from host.record.events import ApprovalAsked, GroupEvent
+from host.record.record import Record
+from host.record.rows import QuestionRow, TurnRow
+from memory.journal import Stored
+
+
+def instant(at_us: int) -> str:
+    """Return microseconds since 1970 as ISO 8601 in UTC, to the millisecond."""
+    moment = datetime.fromtimestamp(at_us / 1e6, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def event_view(stored: Stored[GroupEvent]) -> EventView:
+    """Return an event as people and scripts see it."""
+    return EventView(
+        seq=stored.seq, at=instant(stored.at_us), turn=stored.turn, kind=stored.kind, data=event_data(stored.event)
+    )
+
+
+def event_data(event: GroupEvent) -> dict[str, Any]:
+    """Return an event's own fields as plain data."""
+    data: dict[str, Any] = msgspec.to_builtins(event)
+    data.pop("kind", None)
+    data.pop("turn", None)
+    return data
+
+
+def turn_view(record: Record, row: TurnRow) -> TurnView:
+    """Return a turn at a glance."""
+    message = record.message(row.message)
+    return TurnView(
+        turn=row.turn,
+        text=message.text if message else "",
+        state=row.state,
+        outcome=row.outcome,
+        reason=row.reason,
+        started_at=instant(row.started_us),
+        cost_usd=row.cost_usd,
+    )
+
+
+def approval_view(record: Record, group: str, row: QuestionRow) -> ApprovalView | None:
+    """Return a waiting question with all that a person needs to judge it; None if its event is gone."""
+    asked = record.event(row.seq)
+    if not isinstance(asked, ApprovalAsked):
+        return None
+    return ApprovalView(
+        id=row.id,
+        group=group,
+        turn=row.turn,
+        call=row.call,
+        tool=row.tool,
+        question=row.question,
+        effect=asked.effect,
+        arguments=asked.arguments,
+        what_may_happen=asked.what_may_happen,
+        doing=asked.doing,
+        scopes=asked.scopes,
+        asked_at=instant(row.asked_us),
+        expires_at=row.expires_at,
+    )

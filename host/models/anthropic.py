@@ -1,0 +1,275 @@
+"""The messages format of Anthropic, with its cache breakpoints.
+
+Parts of a request fit together as `head + b",".join(messages) + tail`: the head ends with the opening bracket of the
+list of messages, the tail begins with the closing one. There is always at least one message, and the first is Said.
+Results of several calls go as messages of their own; the server joins neighbours of one role.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from host.config.settings import ModelSettings
+from host.models.calls import CallDraft, argument_object, as_words, new_call_id
+from host.models.connection import Connection, checked_url, error_text
+from host.models.conversation import AskedCall, AttemptError, Inference, Message, Replied, Result, Said, ToolSpec
+from host.models.retry import SILENCE_SECONDS
+from host.stops import Reason
+
+ANTHROPIC_URL: Final = "https://api.anthropic.com/v1"
+
+_VERSION: Final = "2023-06-01"  # of the wire format
+_CACHED: Final[dict[str, Any]] = {"cache_control": {"type": "ephemeral"}}
+_FOREIGN_IN_IDS: Final = re.compile(r"[^a-zA-Z0-9_-]")  # ids of other servers may hold what this one refuses
+_WITHOUT_WORDS: Final = "(nothing)"  # the server refuses empty texts
+_PASSING_KINDS: Final = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class _Usage(msgspec.Struct, gc=False):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class _Message(msgspec.Struct):
+    usage: _Usage | None = None
+
+
+class _Block(msgspec.Struct):
+    type: str
+    id: str = ""
+    name: str = ""
+    text: str = ""
+    input: dict[str, Any] = {}
+
+
+class _Delta(msgspec.Struct, gc=False):
+    type: str = ""
+    text: str = ""
+    partial_json: str = ""
+    stop_reason: str | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    index: int = 0
+    message: _Message | None = None
+    content_block: _Block | None = None
+    delta: _Delta | None = None
+    usage: _Usage | None = None
+    error: dict[str, Any] | str | None = None
+
+
+_decode: Final = msgspec.json.Decoder(_Event).decode
+
+
+class _MessagesReader:
+    """Assembles one reply."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self._on_text = on_text
+        self._texts: list[str] = []
+        self._calls: dict[int, CallDraft] = {}
+        self._usage = _Usage()
+        self._finish: str | None = None
+        self._begun = False
+
+    @property
+    def received(self) -> str:
+        return "".join(self._texts)
+
+    @property
+    def complete(self) -> bool:
+        return self._finish is not None
+
+    def whole(self, body: bytes) -> None:
+        raise self._violation(f"the server did not stream its reply: {error_text(body)}")
+
+    def event(self, data: bytes) -> bool:
+        try:
+            event = _decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._violation(f"the server sent what is no event of a message: {error}") from error
+        match event:
+            case _Event(type="content_block_delta", delta=_Delta() as delta):
+                self._delta(event.index, delta)
+            case _Event(type="content_block_start", content_block=_Block() as block):
+                self._start(event.index, block)
+            case _Event(type="message_start", message=_Message() as message):
+                self._begun = True
+                self._count(message.usage)
+            case _Event(type="message_delta", delta=_Delta() as delta):
+                self._finish = delta.stop_reason or self._finish
+                self._count(event.usage)
+            case _Event(type="error"):
+                raise self._failure(data, event.error)
+            case _:
+                pass  # ping, content_block_stop, and what later versions may add
+        return event.type == "message_stop"
+
+    def result(self) -> Inference:
+        """Return the reply; raise AttemptError when it is not whole."""
+        if self._finish is None:
+            detail = "the stream ended before the reply did" if self._begun else "the server answered without a reply"
+            raise AttemptError(detail, retryable=True, received=self.received)
+        usage = self._usage
+        cached = usage.cache_read_input_tokens or 0
+        fresh = usage.input_tokens
+        return Inference(
+            text=self.received,
+            calls=self._asked(),
+            finish=self._finish,
+            tokens_in=None if fresh is None else fresh + cached + (usage.cache_creation_input_tokens or 0),
+            tokens_out=usage.output_tokens,
+            tokens_cached=cached,
+        )
+
+    def _start(self, index: int, block: _Block) -> None:
+        if block.type == "tool_use":
+            draft = self._calls[index] = CallDraft(block.id, block.name)
+            if block.input:
+                draft.arguments.append(_encode(block.input).decode())
+        elif block.type == "text":
+            self._text(block.text)
+
+    def _delta(self, index: int, delta: _Delta) -> None:
+        if delta.type == "text_delta":
+            self._text(delta.text)
+        elif delta.type == "input_json_delta":
+            draft = self._calls.get(index)
+            if draft is None:
+                raise self._violation("the server sent arguments of a call that it had not begun")
+            draft.arguments.append(delta.partial_json)
+
+    def _text(self, text: str) -> None:
+        if text:
+            self._texts.append(text)
+            self._on_text(text)
+
+    def _count(self, usage: _Usage | None) -> None:
+        """Take the counts that are given; later ones are totals and replace earlier ones."""
+        if usage is not None:
+            known, given = msgspec.structs.asdict(self._usage), msgspec.structs.asdict(usage)
+            self._usage = _Usage(**known | {name: count for name, count in given.items() if count is not None})
+
+    def _asked(self) -> tuple[AskedCall, ...]:
+        return tuple(
+            AskedCall(
+                provider_id=draft.id or new_call_id(), tool=draft.tool, arguments="".join(draft.arguments) or "{}"
+            )
+            for draft in self._calls.values()
+        )
+
+    def _violation(self, detail: str) -> AttemptError:
+        """A server that had begun properly stumbled and may be asked again; another is no model server."""
+        return AttemptError(
+            detail, reason=Reason.PROTOCOL_VIOLATION, retryable=self._begun, received=self.received, status=200
+        )
+
+    def _failure(self, data: bytes, error: dict[str, Any] | str | None) -> AttemptError:
+        kind = error.get("type") if isinstance(error, dict) else None
+        return AttemptError(
+            f"the server failed while it replied: {error_text(data)}",
+            retryable=kind in _PASSING_KINDS,
+            received=self.received,
+        )
+
+
+class AnthropicProvider:
+    """A model behind the messages format. May be used from several event loops; `aclose` in each."""
+
+    def __init__(
+        self, settings: ModelSettings, api_key: str | None, *, silence_seconds: float = SILENCE_SECONDS
+    ) -> None:
+        headers = {"anthropic-version": _VERSION} | ({"x-api-key": api_key} if api_key else {})
+        self._connection = Connection(
+            checked_url(settings.base_url or ANTHROPIC_URL, "/messages"),
+            headers,
+            key=api_key,
+            silence_seconds=silence_seconds,
+        )
+        self._model = settings.model
+        self._tools = "tools" in settings.capabilities
+
+    @property
+    def url(self) -> str:
+        """Where requests go."""
+        return self._connection.url
+
+    def head(self, system: str, tools: tuple[ToolSpec, ...]) -> bytes:
+        """Return the stable prefix, which ends in a cache breakpoint; no tools for a model that cannot call them."""
+        parts = [b'{"model":', _encode(self._model), b',"stream":true']
+        if tools and self._tools:
+            ordered = sorted(tools, key=lambda tool: tool.name)
+            parts += [b',"tools":', _encode([_declared(tool) for tool in ordered])]
+        if system:
+            parts += [b',"system":', _encode([{"type": "text", "text": system, **_CACHED}])]
+        parts.append(b',"messages":[')
+        return b"".join(parts)
+
+    def message(self, message: Message, *, breakpoint_here: bool = False) -> bytes:
+        """Return one message; a breakpoint sits on its last block."""
+        if not self._tools:
+            message = as_words(message)
+        match message:
+            case Said():
+                role, blocks = "user", [_words(message.text)]
+            case Replied():
+                role, blocks = "assistant", [_words(message.text)] if message.text or not message.calls else []
+                blocks += [_called(call) for call in message.calls]
+            case Result():
+                role, blocks = "user", [_answered(message)]
+            case _:
+                assert_never(message)
+        if breakpoint_here:
+            blocks[-1] |= _CACHED
+        return _encode({"role": role, "content": blocks})
+
+    def tail(self, *, max_tokens: int, tools_allowed: bool = True) -> bytes:
+        """Return the end of the body. Forbid tools only where the head declares some."""
+        switch = b',"tool_choice":{"type":"none"}' if self._tools and not tools_allowed else b""
+        return b'],"max_tokens":%d%b}' % (max_tokens, switch)
+
+    async def infer(self, body: bytes, on_text: Callable[[str], None]) -> Inference:
+        """Send `body` once and return the whole reply; raise AttemptError."""
+        reader = _MessagesReader(on_text)
+        await self._connection.exchange(body, reader)
+        return reader.result()
+
+    async def aclose(self) -> None:
+        """Close this loop's connections."""
+        await self._connection.aclose()
+
+
+def _declared(tool: ToolSpec) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+
+
+def _words(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text if text.strip() else _WITHOUT_WORDS}
+
+
+def _called(call: AskedCall) -> dict[str, Any]:
+    return {
+        "type": "tool_use",
+        "id": _accepted_id(call.provider_id),
+        "name": call.tool,
+        "input": argument_object(call.arguments),
+    }
+
+
+def _answered(result: Result) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": _accepted_id(result.provider_id)}
+    block["content"] = result.text if result.text.strip() else _WITHOUT_WORDS
+    if not result.ok:
+        block["is_error"] = True
+    return block
+
+
+def _accepted_id(provider_id: str) -> str:
+    return _FOREIGN_IN_IDS.sub("_", provider_id)

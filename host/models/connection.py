@@ -1,0 +1,246 @@
+"""One HTTP exchange with a model server: the only place that knows httpx2's requests and errors.
+
+Exactly one request per call (TURN-1): httpx2's transport is used without its client, which knows nothing of retries,
+redirects, cookies or authentication and costs 0.3 ms less. What the bytes mean is a Reader's business. Event loops
+never share connections, so each loop that uses a provider gets a transport of its own.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any, Final, Protocol, cast
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+from weakref import WeakKeyDictionary
+
+import httpx2
+import msgspec
+
+from host.errors import SettingsError
+from host.models.conversation import AttemptError
+from host.models.retry import SILENCE_SECONDS, is_retryable, retry_after_seconds
+from host.models.sse import EventStream, EventTooLong
+from host.stops import Reason
+
+_CONNECT_SECONDS: Final = 10.0
+_IDLE_SECONDS: Final = 30.0  # keeps a connection over a tool's run; httpx2's own 5 s would mean a TLS handshake a step
+_END_SECONDS: Final = 0.25  # for the end of the body after the reply's end; without it the connection is lost
+_SHOWN_CHARACTERS: Final = 500  # of a server's error message
+_READ_BYTES: Final = 64 * 1024  # of an error's body
+_LONGEST_BODY_BYTES: Final = 64 * 1024 * 1024  # of a reply; more is an attack or a fault
+_OK: Final = 200
+
+
+class Reader(Protocol):
+    """Assembles a reply from its parts; raises AttemptError where they break the protocol."""
+
+    @property
+    def received(self) -> str:
+        """The text that has arrived."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether the reply is whole, even if the stream has not ended."""
+        ...
+
+    def event(self, data: bytes) -> bool:
+        """Take one event; True when nothing more is to come."""
+        ...
+
+    def whole(self, body: bytes) -> None:
+        """Take a reply that was not streamed."""
+        ...
+
+
+class _ErrorBody(msgspec.Struct):
+    error: Any = None
+    message: Any = None
+    detail: Any = None
+
+
+def is_loopback(url: str) -> bool:
+    """Say whether `url` names this machine, where a proxy of the environment must not come between."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def checked_url(base_url: str, path: str) -> str:
+    """Return the address for requests; raise SettingsError where `base_url` is none."""
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        message = (
+            f"base_url {base_url!r} is no http or https address; give the part before {path}, such as https://…/v1"
+        )
+        raise SettingsError(message)
+    if parts.username or parts.password:
+        message = "base_url holds a password; put it into api_key as a reference instead"
+        raise SettingsError(message)
+    return base_url.rstrip("/") + path
+
+
+def error_text(body: bytes) -> str:
+    """Return the sentence in a server's error body, whatever its shape; shortened."""
+    try:
+        parsed = msgspec.json.decode(body, type=_ErrorBody)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = body.decode(errors="replace")
+    else:
+        text = _sentence(parsed.error) or _sentence(parsed.message) or _sentence(parsed.detail) or body.decode()
+    return " ".join(text.split())[:_SHOWN_CHARACTERS]
+
+
+def _sentence(value: Any) -> str:  # noqa: ANN401 - servers put anything here
+    match value:
+        case str():
+            return value
+        case {"message": str(message)}:
+            return message
+        case None:
+            return ""
+        case _:
+            return msgspec.json.encode(value).decode()
+
+
+class Connection:
+    """A model server's address and the open connections to it."""
+
+    def __init__(
+        self, url: str, headers: Mapping[str, str], *, key: str | None, silence_seconds: float = SILENCE_SECONDS
+    ) -> None:
+        """`headers` carry the key already; `key` is what must not appear in any message."""
+        self.url = url
+        self._headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream",
+            "accept-encoding": "identity",  # compression would hold text back
+            "user-agent": "elis",
+            **headers,
+        }
+        self._key = key
+        timeout = httpx2.Timeout(silence_seconds, connect=min(_CONNECT_SECONDS, silence_seconds), pool=None)
+        self._extensions = {"timeout": timeout.as_dict()}
+        self._silence_seconds = silence_seconds
+        self._transports: WeakKeyDictionary[asyncio.AbstractEventLoop, httpx2.AsyncHTTPTransport] = WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    async def exchange(self, body: bytes, reader: Reader) -> None:
+        """Send `body` and feed the answer to `reader`; raise AttemptError. Cancelling closes the connection."""
+        transport = self._transport()
+        request = httpx2.Request("POST", self.url, content=body, headers=self._headers, extensions=self._extensions)
+        try:
+            response = await transport.handle_async_request(request)
+            try:
+                if response.status_code != _OK:
+                    raise await self._refusal(response)
+                await self._read(response, reader)
+            finally:
+                await response.aclose()
+        except httpx2.RequestError as error:
+            if not reader.complete:
+                raise self._broken(error, reader) from error
+        except EventTooLong as error:
+            detail = f"{self.url} sent more than a reply can hold"
+            raise AttemptError(
+                detail, reason=Reason.PROTOCOL_VIOLATION, retryable=False, received=reader.received, status=_OK
+            ) from error
+
+    async def _read(self, response: httpx2.Response, reader: Reader) -> None:
+        if response.headers.get("content-type", "").startswith("application/json"):
+            reader.whole(await _bounded(response, _LONGEST_BODY_BYTES))
+            return
+        events = EventStream()
+        size = 0
+        async with aclosing(_chunks(response)) as chunks:
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > _LONGEST_BODY_BYTES:
+                    raise EventTooLong
+                for data in events.feed(chunk):
+                    if reader.event(data):
+                        await _drain(chunks)
+                        return
+        for data in events.close():
+            if reader.event(data):
+                return
+
+    async def _refusal(self, response: httpx2.Response) -> AttemptError:
+        status = response.status_code
+        said = self._without_key(error_text(await _bounded(response, _READ_BYTES)))
+        if response.is_redirect:
+            said = f"it redirects to {response.headers.get('location', '?')}; put that address into base_url"
+        return AttemptError(
+            f"{self.url} answered {status}: {said}" if said else f"{self.url} answered {status}",
+            reason=Reason.MODEL_UNAVAILABLE,
+            retryable=is_retryable(status),
+            retry_after_seconds=retry_after_seconds(response.headers.get("retry-after"), time.time()),
+            status=status,
+        )
+
+    def _broken(self, error: httpx2.RequestError, reader: Reader) -> AttemptError:
+        if isinstance(error, httpx2.ReadTimeout):
+            what = f"{self.url} sent nothing for {self._silence_seconds:g} s"
+        elif isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
+            what = f"{self.url} cannot be reached ({error or type(error).__name__}); is the server running?"
+        else:
+            what = f"the connection to {self.url} broke ({error or type(error).__name__})"
+        return AttemptError(self._without_key(what), retryable=True, received=reader.received)
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self._key, "«key»") if self._key else text
+
+    def _transport(self) -> httpx2.AsyncHTTPTransport:
+        loop = asyncio.get_running_loop()
+        with self._lock:
+            transport = self._transports.get(loop)
+            if transport is None:
+                transport = self._transports[loop] = httpx2.AsyncHTTPTransport(
+                    proxy=_proxy_for(self.url),
+                    limits=httpx2.Limits(max_connections=None, keepalive_expiry=_IDLE_SECONDS),
+                )
+            return transport
+
+    async def aclose(self) -> None:
+        """Close this loop's connections; those of other loops close where they are."""
+        with self._lock:
+            transport = self._transports.pop(asyncio.get_running_loop(), None)
+        if transport is not None:
+            await transport.aclose()
+
+
+def _proxy_for(url: str) -> str | None:
+    """Return the proxy that the environment names for `url`; never one for this machine."""
+    parts = urlsplit(url)
+    if is_loopback(url) or proxy_bypass(parts.netloc):
+        return None
+    proxies = getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
+
+
+def _chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """Return the body as it arrives, past httpx2's decoders where nothing is to be decoded: 0.2 ms a reply."""
+    if "content-encoding" in response.headers:
+        return response.aiter_bytes()
+    return cast("AsyncGenerator[bytes, None]", aiter(cast("httpx2.AsyncByteStream", response.stream)))
+
+
+async def _bounded(response: httpx2.Response, limit: int) -> bytes:
+    """Return the body, at most about `limit` bytes of it."""
+    body = b""
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > limit:
+            break
+    return body
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read to the end of the body, so that the connection can be used again; it is usually there already."""
+    try:
+        async with asyncio.timeout(_END_SECONDS):
+            async for _ in chunks:
+                pass
+    except TimeoutError:
+        return  # closing the response closes the connection

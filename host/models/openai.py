@@ -1,0 +1,286 @@
+"""Chat completions, the wire format that most servers speak: OpenAI, Ollama, llama.cpp, vLLM and many more.
+
+Parts of a request fit together as `head + b",".join(messages) + tail` because the head ends inside the list of
+messages: after the system message and its comma, or after the opening bracket when there is no system text. There is
+always at least one message. The tail begins with the bracket that closes the list.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from host.config.settings import ModelSettings
+from host.models.calls import CallDraft, argument_object, as_words, new_call_id
+from host.models.connection import Connection, checked_url, error_text
+from host.models.conversation import AskedCall, AttemptError, Inference, Message, Replied, Result, Said, ToolSpec
+from host.models.retry import SILENCE_SECONDS, is_retryable
+from host.stops import Reason
+
+OPENAI_URL: Final = "https://api.openai.com/v1"
+
+_encode: Final = msgspec.json.Encoder().encode
+_DONE: Final = b"[DONE]"
+_LASTING_KINDS: Final = frozenset(  # kinds of errors within a stream that would come again
+    {
+        "invalid_request_error",
+        "authentication_error",
+        "permission_error",
+        "not_found_error",
+        "exceed_context_size_error",
+    }
+)
+
+
+class _Part(msgspec.Struct, gc=False):
+    type: str = "text"
+    text: str = ""
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _CallPart(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Words(msgspec.Struct):
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
+    tool_calls: list[_CallPart] | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Words | None = None
+    message: _Words | None = None  # of a reply that was not streamed
+    finish_reason: str | None = None
+
+
+class _Details(msgspec.Struct, gc=False):
+    cached_tokens: int | None = None
+
+
+class _Usage(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: dict[str, Any] | str | None = None
+
+
+_decode: Final = msgspec.json.Decoder(_Chunk).decode
+
+
+class _ChatReader:
+    """Assembles one reply."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self._on_text = on_text
+        self._texts: list[str] = []
+        self._calls: dict[int, CallDraft] = {}
+        self._last: CallDraft | None = None
+        self._usage: _Usage | None = None
+        self._finish: str | None = None
+        self._done = False
+        self._begun = False
+
+    @property
+    def received(self) -> str:
+        return "".join(self._texts)
+
+    @property
+    def complete(self) -> bool:
+        return self._finish is not None or (self._done and self._begun)
+
+    def event(self, data: bytes) -> bool:
+        if data == _DONE:
+            self._done = True
+        else:
+            self._take(data)
+        return self._done
+
+    def whole(self, body: bytes) -> None:
+        self._take(body)
+        self._done = True
+
+    def result(self) -> Inference:
+        """Return the reply; raise AttemptError when it is not whole."""
+        if not self.complete:
+            detail = "the stream ended before the reply did" if self._begun else "the server answered without a reply"
+            raise AttemptError(detail, retryable=True, received=self.received)
+        usage = self._usage or _Usage()
+        details = usage.prompt_tokens_details
+        return Inference(
+            text=self.received,
+            calls=self._asked(),
+            finish=self._finish or "",
+            tokens_in=usage.prompt_tokens,
+            tokens_out=usage.completion_tokens,
+            tokens_cached=(details.cached_tokens or 0) if details is not None else 0,
+        )
+
+    def _take(self, data: bytes) -> None:
+        try:
+            chunk = _decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._violation(f"the server sent what is no chat completion: {error}") from error
+        if chunk.error is not None:
+            raise self._failure(data, chunk.error)
+        if chunk.usage is not None:
+            self._usage = chunk.usage
+        if chunk.choices:
+            self._begun = True
+            self._choice(chunk.choices[0])
+        elif chunk.choices is None and chunk.usage is None:
+            raise self._violation("the server's answer has no choices")
+
+    def _choice(self, choice: _Choice) -> None:
+        words = choice.delta or choice.message
+        if words is not None:
+            self._text(words)
+            for part in words.tool_calls or ():
+                self._call(part)
+        if choice.finish_reason is not None:
+            self._finish = choice.finish_reason
+
+    def _text(self, words: _Words) -> None:
+        content = words.content or words.refusal
+        if isinstance(content, list):
+            content = "".join(part.text for part in content if part.type == "text")
+        if content:
+            self._texts.append(content)
+            self._on_text(content)
+
+    def _call(self, part: _CallPart) -> None:
+        function = part.function or _Function()
+        draft = self._draft_for(part, function)
+        draft.id = draft.id or part.id or ""
+        draft.tool = draft.tool or function.name or ""
+        given = function.arguments
+        if isinstance(given, dict):
+            given = _encode(given).decode()
+        if given:
+            draft.arguments.append(given)
+        self._last = draft
+
+    def _draft_for(self, part: _CallPart, function: _Function) -> CallDraft:
+        """Find the call that a part continues: by its index; servers without indices name each new call."""
+        draft = self._last if part.index is None else self._calls.get(part.index)
+        begins = bool(function.name) and (draft is None or part.index is None or _differs(part.id, draft.id))
+        if draft is not None and not begins:
+            return draft
+        draft = CallDraft()
+        place = part.index if part.index is not None and part.index not in self._calls else len(self._calls)
+        while place in self._calls:
+            place += 1
+        self._calls[place] = draft
+        return draft
+
+    def _asked(self) -> tuple[AskedCall, ...]:
+        seen: set[str] = set()
+        asked: list[AskedCall] = []
+        for draft in self._calls.values():
+            name = draft.id if draft.id and draft.id not in seen else new_call_id()
+            seen.add(name)
+            asked.append(AskedCall(provider_id=name, tool=draft.tool, arguments="".join(draft.arguments) or "{}"))
+        return tuple(asked)
+
+    def _violation(self, detail: str) -> AttemptError:
+        """A server that had begun properly stumbled and may be asked again; another is no model server."""
+        return AttemptError(
+            detail, reason=Reason.PROTOCOL_VIOLATION, retryable=self._begun, received=self.received, status=200
+        )
+
+    def _failure(self, data: bytes, error: dict[str, Any] | str | None) -> AttemptError:
+        code, kind = (error.get("code"), error.get("type")) if isinstance(error, dict) else (None, None)
+        lasting = not is_retryable(code) if isinstance(code, int) else kind in _LASTING_KINDS
+        return AttemptError(
+            f"the server failed while it replied: {error_text(data)}", retryable=not lasting, received=self.received
+        )
+
+
+def _differs(new: str | None, old: str) -> bool:
+    return bool(new) and bool(old) and new != old
+
+
+class OpenAIProvider:
+    """A model behind chat completions. May be used from several event loops; `aclose` in each."""
+
+    def __init__(
+        self, settings: ModelSettings, api_key: str | None, *, silence_seconds: float = SILENCE_SECONDS
+    ) -> None:
+        base_url = settings.base_url or OPENAI_URL
+        headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+        self._connection = Connection(
+            checked_url(base_url, "/chat/completions"), headers, key=api_key, silence_seconds=silence_seconds
+        )
+        self._model = settings.model
+        self._tools = "tools" in settings.capabilities
+        # OpenAI's own reasoning models refuse the older name, most other servers know only that one.
+        self._limit = "max_completion_tokens" if self.url.startswith(OPENAI_URL) else "max_tokens"
+
+    @property
+    def url(self) -> str:
+        """Where requests go."""
+        return self._connection.url
+
+    def head(self, system: str, tools: tuple[ToolSpec, ...]) -> bytes:
+        """Return the stable prefix; the tools are left out for a model that cannot call them."""
+        parts = [b'{"model":', _encode(self._model), b',"stream":true,"stream_options":{"include_usage":true}']
+        if tools and self._tools:
+            ordered = sorted(tools, key=lambda tool: tool.name)
+            parts += [b',"tools":', _encode([_declared(tool) for tool in ordered])]
+        parts.append(b',"messages":[')
+        if system:
+            parts += [_encode({"role": "system", "content": system}), b","]
+        return b"".join(parts)
+
+    def message(self, message: Message, *, breakpoint_here: bool = False) -> bytes:  # noqa: ARG002 - see below
+        """Return one message. These servers cache prefixes by themselves, so that a breakpoint changes nothing."""
+        if not self._tools:
+            message = as_words(message)
+        match message:
+            case Said():
+                return _encode({"role": "user", "content": message.text})
+            case Replied(calls=()):
+                return _encode({"role": "assistant", "content": message.text})
+            case Replied():
+                calls = [_called(call) for call in message.calls]
+                return _encode({"role": "assistant", "content": message.text or None, "tool_calls": calls})
+            case Result():
+                return _encode({"role": "tool", "tool_call_id": message.provider_id, "content": message.text})
+            case _:
+                assert_never(message)
+
+    def tail(self, *, max_tokens: int, tools_allowed: bool = True) -> bytes:
+        """Return the end of the body. Forbid tools only where the head declares some: servers refuse it otherwise."""
+        switch = b',"tool_choice":"none"' if self._tools and not tools_allowed else b""
+        return b'],"%b":%d%b}' % (self._limit.encode(), max_tokens, switch)
+
+    async def infer(self, body: bytes, on_text: Callable[[str], None]) -> Inference:
+        """Send `body` once and return the whole reply; raise AttemptError."""
+        reader = _ChatReader(on_text)
+        await self._connection.exchange(body, reader)
+        return reader.result()
+
+    async def aclose(self) -> None:
+        """Close this loop's connections."""
+        await self._connection.aclose()
+
+
+def _declared(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
+
+
+def _called(call: AskedCall) -> dict[str, Any]:
+    arguments = _encode(argument_object(call.arguments)).decode()
+    return {"id": call.provider_id, "type": "function", "function": {"name": call.tool, "arguments": arguments}}

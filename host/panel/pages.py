@@ -1,0 +1,85 @@
+"""What a person's browser navigates to: sign-in, the overview, a group's chat. Scripts fill the pages by the API."""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Response, get, post
+from litestar.enums import RequestEncodingType
+from litestar.params import Body, Parameter
+from litestar.response import Redirect
+from litestar.status_codes import HTTP_303_SEE_OTHER
+
+from host.errors import NotFound
+from host.panel.access import address_of
+from host.panel.parts import AnyRequest, TheAssets, TheCaller, TheDirectory, TheDocuments, TheDoor, TheSessions
+from host.panel.problems import NotSignedIn
+
+
+class SignInForm(msgspec.Struct, frozen=True, kw_only=True):
+    """What the sign-in page posts."""
+
+    code: str = ""
+
+
+@get("/login", include_in_schema=False)
+async def login_page(documents: TheDocuments, code: Annotated[str, Parameter(max_length=200)] = "") -> Response[str]:
+    """Show the page that signs in.
+
+    The code is used up by the form's POST, which the page's script sends at once, not by opening the link: previews
+    and virus scanners open links, too.
+    """
+    return documents.page("login.html", {"code": code})
+
+
+@post("/login", include_in_schema=False, status_code=HTTP_303_SEE_OTHER)
+async def login(
+    request: AnyRequest,
+    data: Annotated[SignInForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
+    sessions: TheSessions,
+    door: TheDoor,
+) -> Redirect:
+    """Use up a code and sign the browser in."""
+    agent = request.headers.get("user-agent", "")
+    try:
+        cookie = await sessions.redeem(data.code, address=address_of(request), agent=agent)
+    except NotSignedIn:
+        await door.failed(request, "link")
+        raise
+    door.succeeded(request)
+    return Redirect("/", status_code=HTTP_303_SEE_OTHER, headers={"Set-Cookie": door.set_cookie(request, cookie)})
+
+
+@post("/sign-out", include_in_schema=False, status_code=HTTP_303_SEE_OTHER)
+async def sign_out(request: AnyRequest, sessions: TheSessions, door: TheDoor, caller: TheCaller) -> Redirect:
+    """End the browser's session."""
+    if caller.session:
+        await sessions.sign_out(caller.session)
+    return Redirect("/", status_code=HTTP_303_SEE_OTHER, headers={"Set-Cookie": door.set_cookie(request, "")})
+
+
+@get("/", include_in_schema=False)
+async def overview_page(documents: TheDocuments) -> Response[str]:
+    """Show all groups."""
+    return documents.page("overview.html")
+
+
+@get("/groups/{group:str}", include_in_schema=False)
+async def chat_page(group: str, documents: TheDocuments, directory: TheDirectory) -> Response[str]:
+    """Show one group's conversation, also while the group cannot be reached: the page then says so itself."""
+    if group not in directory.names():
+        message = f"there is no group {group!r}"
+        raise NotFound(message)
+    return documents.page("chat.html", {"group": group})
+
+
+@get("/favicon.ico", include_in_schema=False)
+async def favicon(assets: TheAssets) -> Response[Any]:
+    """Serve the mark to browsers that ask without reading the page."""
+    asset = assets.get(assets.version, "mark.svg")
+    return Response(asset.body, media_type=asset.media_type)
+
+
+@get("/healthz", include_in_schema=False)
+async def healthz() -> dict[str, bool]:
+    """Say that the web edge answers, and nothing else."""
+    return {"ok": True}

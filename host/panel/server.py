@@ -1,0 +1,119 @@
+"""The HTTP server around the application: bound before it starts, stopped within a bound, no signal handlers.
+
+The composition root starts it before the groups are up and stops it after they are down.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Generator
+from typing import Final
+
+import uvicorn
+from litestar import Litestar
+
+from host.errors import ResourceBusy
+from host.panel.app import close_streams
+from host.panel.listen import Site
+
+BACKLOG: Final = 512
+KEEP_ALIVE_SECONDS: Final = 30
+
+
+class _Uvicorn(uvicorn.Server):
+    """Uvicorn without its signal handlers and without its clock: it waits for one event instead."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+        self.leave = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Leave signals to the host."""
+        yield
+
+    async def main_loop(self) -> None:
+        """Serve until told to leave."""
+        self.server_state.default_headers = self.config.encoded_headers
+        self.ready.set()
+        await self.leave.wait()
+
+
+class PanelServer:
+    """Panel and API on one address. Used in one event loop, started once."""
+
+    def __init__(self, app: Litestar, site: Site, *, drain_seconds: int = 5) -> None:
+        """Bind the address of `site`; raise ResourceBusy when it is taken. A stop takes `drain_seconds` at most."""
+        self._app = app
+        self._socket = _bound(site)
+        config = uvicorn.Config(
+            app,
+            http="h11",
+            ws="none",
+            lifespan="off",  # `_serve` enters the application's lifespan itself: uvicorn would exit the process
+            log_config=None,
+            access_log=False,  # login codes stand in addresses
+            server_header=False,
+            date_header=False,
+            proxy_headers=bool(site.proxy_url),
+            forwarded_allow_ips="*",  # the operator says that everything comes through the proxy
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=drain_seconds,
+            backlog=BACKLOG,
+            ssl_certfile=str(site.tls.certificate) if site.tls else None,
+            ssl_keyfile=str(site.tls.key) if site.tls else None,
+        )
+        self._uvicorn = _Uvicorn(config)
+        self._serving: asyncio.Task[None] | None = None
+        host, port = self._socket.getsockname()[:2]
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self.url = site.proxy_url or f"{'https' if site.tls else 'http'}://{self.address}"
+
+    async def start(self) -> None:
+        """Serve from now on; returns when requests are answered. Raises what keeps the application from starting."""
+        self._serving = asyncio.create_task(self._serve(), name="panel server")
+        ready = asyncio.create_task(self._uvicorn.ready.wait(), name="panel server ready")
+        await asyncio.wait({self._serving, ready}, return_when=asyncio.FIRST_COMPLETED)
+        ready.cancel()
+        if self._serving.done():
+            await self._serving
+
+    async def ended(self) -> None:
+        """Return when the server has stopped; raise what ended it before its time."""
+        if self._serving is not None:
+            await asyncio.shield(self._serving)
+
+    async def stop(self) -> None:
+        """Take no more requests, end streams in order, let answers finish within the bound, and return."""
+        close_streams(self._app)
+        self._uvicorn.leave.set()
+        if self._serving is None:
+            self._socket.close()
+        else:
+            await self._serving
+
+    async def _serve(self) -> None:
+        async with self._app.lifespan():
+            await self._uvicorn.serve(sockets=[self._socket])
+
+
+def _bound(site: Site) -> socket.socket:
+    """Return a socket bound to the site's address."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(site.host, site.port, type=socket.SOCK_STREAM)[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        message = f"[host] listen: {site.host}:{site.port} is no address of this machine ({error})"
+        raise ResourceBusy(message) from error
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a restart finds the old connections in TIME_WAIT
+    try:
+        bound.bind(address)
+    except OSError as error:
+        bound.close()
+        message = (
+            f"cannot listen on {site.host}:{site.port} ({error.strerror}); another program, or another Elis, may be "
+            "using it; choose another [host] listen in elis.toml"
+        )
+        raise ResourceBusy(message) from error
+    return bound

@@ -1,0 +1,210 @@
+"""A group's journal in the host's own words: awaitable commits, and reads of the projections.
+
+Above it are gate, turn and groups; below it the journal store. It decides nothing: what may be appended is known by
+those who append. Errors of the store are translated here, and only here, to the host's own.
+"""
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from host.errors import AuditFailure, NotFound, ResourceBusy
+from host.record import projections
+from host.record.codec import GroupCodec, Mask
+from host.record.events import CallFinished, CallRefused, GroupEvent
+from host.record.rows import CallRow, MessageRow, QuestionRow, RefusedIntent, Spend, TurnRow
+from memory.errors import JournalBusy, JournalError, MissingBody
+from memory.journal import Journal, Stored, Unit
+
+T = TypeVar("T")
+R = TypeVar("R", bound=msgspec.Struct)
+
+Admit = Callable[[], None]
+"""Asked on the writer thread before a unit runs; raises where the caller's lane generation is over."""
+
+PROJECTION_VERSION: Final = 1  # raise it when a projection changes: the tables are then rebuilt from the events
+
+
+def _nothing(point: str) -> None:
+    del point
+
+
+class Record:
+    """One group's journal, opened for writing."""
+
+    def __init__(self, journal: Journal[GroupEvent], now_us: Callable[[], int]) -> None:
+        self.journal = journal
+        self.now_us = now_us
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        now_us: Callable[[], int],
+        *,
+        mask: Mask | None = None,
+        fault: Callable[[str], None] = _nothing,
+        wait_seconds: float = 10.0,
+    ) -> "Record":
+        """Open the journal at `path` as its one writer; raise ResourceBusy or AuditFailure."""
+        try:
+            journal = Journal.open(
+                path,
+                GroupCodec(mask),
+                now_us,
+                schemas=(projections.SCHEMA,),
+                project=projections.apply,
+                fault=fault,
+                wait_seconds=wait_seconds,
+            )
+        except JournalBusy as error:
+            raise ResourceBusy(str(error)) from error
+        except JournalError as error:
+            raise AuditFailure(str(error)) from error
+        return cls(journal, now_us)
+
+    def close(self) -> None:
+        """Finish what was accepted and let go of the file."""
+        self.journal.close()
+
+    async def append(self, *events: GroupEvent, admit: Admit | None = None) -> tuple[int, ...]:
+        """Append `events` together; they are durable when this returns. Raises AuditFailure, or what `admit` raises."""
+        return await self.settled(self.journal.append(*events, admit=admit))
+
+    async def commit(self, unit: Callable[[Unit[GroupEvent]], T], admit: Admit | None = None) -> T:
+        """Run `unit` on the writer thread as one piece; durable when this returns. Raises AuditFailure."""
+        return await self.settled(self.journal.commit(unit, admit))
+
+    def post(self, *events: GroupEvent, admit: Admit | None = None) -> "concurrent.futures.Future[tuple[int, ...]]":
+        """Append `events` without waiting; callable from any thread. Later units come after them."""
+        return self.journal.append(*events, admit=admit)
+
+    async def settled(self, future: "concurrent.futures.Future[T]") -> T:
+        """Await a unit that was posted; raise AuditFailure, or what its `admit` raised."""
+        # Shielded: a unit that was handed over is committed whatever becomes of its caller, and a cancelled
+        # concurrent future could not take its result any more.
+        try:
+            return await asyncio.shield(asyncio.wrap_future(future))
+        except JournalError as error:
+            raise AuditFailure(str(error)) from error
+
+    def read(self, after: int = 0, *, limit: int = 1000, turn: str | None = None) -> list[Stored[GroupEvent]]:
+        """Return events after the sequence `after`, oldest first; only those of `turn` if it is given."""
+        return self.journal.read(after, limit=limit, turn=turn)
+
+    def event(self, seq: int) -> GroupEvent:
+        """Return one event; raise NotFound."""
+        found = self.journal.read(seq - 1, limit=1)
+        if not found or found[0].seq != seq:
+            message = f"the journal has no event {seq}"
+            raise NotFound(message)
+        return found[0].event
+
+    def turn_events(self, turn: str) -> list[Stored[GroupEvent]]:
+        """Return all events of `turn`, oldest first."""
+        events: list[Stored[GroupEvent]] = []
+        while batch := self.journal.read(events[-1].seq if events else 0, limit=1000, turn=turn):
+            events += batch
+        return events
+
+    def body(self, content_hash: str) -> bytes:
+        """Return a stored body; raise NotFound."""
+        try:
+            return self.journal.body(content_hash)
+        except MissingBody as error:
+            raise NotFound(str(error)) from error
+
+    def message(self, message: str) -> MessageRow | None:
+        """Return one message."""
+        return self._one(MessageRow, "select * from messages where id = ?", (message,))
+
+    def message_by_key(self, key: str) -> MessageRow | None:
+        """Return the message that was sent under an idempotency key."""
+        return self._one(MessageRow, "select * from messages where key = ?", (key,))
+
+    def open_messages(self) -> list[MessageRow]:
+        """Return messages that wait, are held, or run, in order of arrival."""
+        return self._all(
+            MessageRow, "select * from messages where state not in ('done', 'dropped', 'entered') order by seq"
+        )
+
+    def turn(self, turn: str) -> TurnRow | None:
+        """Return one turn."""
+        return self._one(TurnRow, "select * from turns where turn = ?", (turn,))
+
+    def open_turns(self) -> list[TurnRow]:
+        """Return turns without a final event, oldest first."""
+        return self._all(TurnRow, "select * from turns where state <> 'ended' order by started_seq")
+
+    def latest_turns(self, limit: int, before: str = "") -> list[TurnRow]:
+        """Return the newest turns, newest first, older than the turn `before` if it is given."""
+        sql = "select * from turns where ? = '' or turn < ? order by turn desc limit ?"
+        return self._all(TurnRow, sql, (before, before, limit))
+
+    def failed_turns(self, limit: int) -> list[TurnRow]:
+        """Return the newest turns that ended without success, newest first."""
+        sql = "select * from turns where state = 'ended' and outcome <> 'success' order by turn desc limit ?"
+        return self._all(TurnRow, sql, (limit,))
+
+    def calls_of(self, turn: str) -> list[CallRow]:
+        """Return a turn's calls in the order they were asked for."""
+        return self._all(CallRow, "select * from calls where turn = ? order by position", (turn,))
+
+    def call_of(self, key: str) -> CallRow | None:
+        """Return the call with an idempotency key."""
+        return self._one(CallRow, "select * from calls where key = ?", (key,))
+
+    def result_of(self, row: CallRow) -> CallFinished | CallRefused | None:
+        """Return the event that ended a call, or None while it has not ended."""
+        event = self.event(row.seq)
+        return event if isinstance(event, CallFinished | CallRefused) else None
+
+    def question(self, approval: str) -> QuestionRow | None:
+        """Return one question."""
+        return self._one(QuestionRow, "select * from questions where id = ?", (approval,))
+
+    def question_of(self, turn: str, call: str) -> QuestionRow | None:
+        """Return the latest question about a call."""
+        sql = "select * from questions where turn = ? and call = ? order by seq desc limit 1"
+        return self._one(QuestionRow, sql, (turn, call))
+
+    def waiting_questions(self) -> list[QuestionRow]:
+        """Return the questions without an answer, oldest first."""
+        return self._all(QuestionRow, "select * from questions where state = 'waiting' order by seq")
+
+    def refused_intents(self, turn: str) -> dict[tuple[str, str], RefusedIntent]:
+        """Return what was refused or left unanswered in `turn`, by effect and target."""
+        rows = self._all(
+            RefusedIntent, "select effect, target, reason, text from refused_intents where turn = ?", (turn,)
+        )
+        return {(row.effect, row.target): row for row in rows}
+
+    def spend(self, since_us: int) -> Spend:
+        """Return what was used from `since_us` (microseconds since 1970) on, to the quarter of an hour."""
+        row = self.journal.query(
+            "select coalesce(sum(tokens), 0), coalesce(sum(cost_usd), 0.0) from spend where quarter >= ?",
+            (since_us // projections.QUARTER_US,),
+        )[0]
+        return Spend(tokens=row[0], cost_usd=row[1])
+
+    def _all(self, row: type[R], sql: str, parameters: Sequence[Any] = ()) -> list[R]:
+        names = row.__struct_fields__
+        return [
+            # lax, because SQLite has no booleans
+            msgspec.convert(dict(zip(names, values, strict=True)), row, strict=False)
+            for values in self._rows(sql, parameters)
+        ]
+
+    def _one(self, row: type[R], sql: str, parameters: Sequence[Any]) -> R | None:
+        found = self._all(row, sql, parameters)
+        return found[0] if found else None
+
+    def _rows(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        try:
+            return self.journal.query(sql, parameters)
+        except JournalError as error:
+            raise AuditFailure(str(error)) from error

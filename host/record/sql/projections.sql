@@ -1,0 +1,103 @@
+-- Tables derived from a group's events; dropped and rebuilt at will (JRN-2). Times are microseconds since 1970, UTC.
+
+-- messages: where each thing said to the group stands.
+create table if not exists messages (
+  id text primary key,
+  key text not null unique,
+  seq integer not null,
+  at_us integer not null,
+  text text not null,
+  priority text not null,
+  principal text not null,
+  unattended integer not null,
+  state text not null, -- received | queued | held | steered | entered | running | done | dropped
+  turn text not null
+) strict;
+
+create index if not exists messages_open on messages (state) where state not in ('done', 'dropped', 'entered');
+
+-- turns: one row a turn, with what it has used so far.
+create table if not exists turns (
+  turn text primary key,
+  message text not null,
+  lane text not null,
+  session text not null,
+  principal text not null,
+  unattended integer not null,
+  state text not null, -- running | parked | ended
+  started_seq integer not null,
+  started_us integer not null,
+  ended_seq integer not null,
+  progress_seq integer not null, -- last event that moved the turn on (REC-7)
+  resumes integer not null, -- resumptions since then
+  outcome text not null,
+  reason text not null,
+  steps integer not null,
+  tokens_in integer not null,
+  tokens_out integer not null,
+  tokens_cached integer not null,
+  cost_usd real not null,
+  estimated integer not null,
+  seconds real not null, -- active time: inferences and calls, without waits for people
+  open_step integer not null, -- the request that was sent and not answered yet, 0 tokens when there is none
+  open_attempt integer not null,
+  open_purpose text not null,
+  open_tokens integer not null,
+  open_cost_usd real not null
+) strict;
+
+create index if not exists turns_open on turns (state) where state <> 'ended';
+
+-- calls: what was asked for and what came of it, by idempotency key.
+create table if not exists calls (
+  key text primary key,
+  turn text not null,
+  call text not null,
+  tool text not null,
+  effect text not null, -- '' while unknown
+  target text not null,
+  arguments_hash text not null,
+  state text not null, -- asked | started | finished | refused
+  ok integer not null,
+  reason text not null,
+  position integer not null, -- order of asking within the turn
+  seq integer not null -- the event of its latest state
+) strict;
+
+create index if not exists calls_turn on calls (turn, position);
+
+-- questions: what people were asked.
+create table if not exists questions (
+  id text primary key,
+  turn text not null,
+  call text not null,
+  tool text not null,
+  question text not null, -- approval | answer
+  state text not null, -- waiting | allowed | denied | answered | timed_out | withdrawn
+  answered_by text not null,
+  text text not null,
+  timeout_seconds real not null,
+  expires_at text not null,
+  asked_us integer not null,
+  seq integer not null -- the approval_asked event
+) strict;
+
+create index if not exists questions_waiting on questions (state) where state = 'waiting';
+create index if not exists questions_call on questions (turn, call);
+
+-- refused_intents: effect and target that a person refused or left unanswered in a turn (APR-2).
+create table if not exists refused_intents (
+  turn text not null,
+  effect text not null,
+  target text not null,
+  reason text not null,
+  text text not null,
+  primary key (turn, effect, target)
+) strict;
+
+-- spend: tokens and cost by quarter of an hour, the finest offset between time zones, so that any local day adds up.
+create table if not exists spend (
+  quarter integer primary key,
+  tokens integer not null,
+  cost_usd real not null
+) strict;

@@ -1,0 +1,216 @@
+"""Where a group's files lie: the workspace, further folders, and how a name beneath them becomes a descriptor.
+
+A root is opened once, when the group is, and everything is found beneath its descriptor (PATH-1, PATH-4). Links that
+stay inside a root work, also absolute ones made inside the sandbox (`/workspace/…`). Above stands `host.tools.jail`,
+which reads and writes; this module opens by O_PATH only, so no device or pipe is ever touched by looking for it.
+"""
+
+import errno
+import os
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from host.config.settings import FolderSettings
+from host.errors import PathViolation, SettingsError, ToolFailed
+from host.tools import beneath
+from host.tools.paths import PRIVATE, WORKSPACE, Place, place_of, shown
+from host.tools.replace import sync
+
+_FOLDER: Final = os.O_PATH | os.O_DIRECTORY
+
+
+class Root(msgspec.Struct, frozen=True, kw_only=True):
+    """A folder of the machine in which the group's files lie."""
+
+    name: str  # "" is the workspace; NAME is seen as /workspace/NAME
+    descriptor: int
+    writable: bool
+
+    @property
+    def inside(self) -> str:
+        """The path under which tools and sandbox see it."""
+        return f"{WORKSPACE}/{self.name}" if self.name else WORKSPACE
+
+    def real_path(self) -> str:
+        """Return where the folder is on the machine now, by its descriptor."""
+        return real_path(self.descriptor)
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a write goes: an open folder and a name in it that is no link."""
+
+    folder: int
+    name: str
+    shown: str
+
+
+class Roots:
+    """The open roots of one group. Methods raise OSError of the kernel beside the errors they name."""
+
+    def __init__(self, roots: Mapping[str, Root], *, kernel: bool) -> None:
+        """Take open roots; with `kernel` false every path is walked by hand."""
+        self._roots = dict(roots)
+        self._kernel = kernel
+
+    @classmethod
+    def open(cls, workspace: Path, folders: Mapping[str, FolderSettings], *, kernel: bool) -> "Roots":
+        """Open all roots; raise SettingsError for a folder that cannot be one."""
+        roots = {"": _open_root("", workspace, writable=True)}
+        for name, folder in folders.items():
+            if name in {"", ".", "..", PRIVATE} or "/" in name or "\0" in name:
+                message = f"folders.{name}: a folder's name is one plain file name other than {PRIVATE!r}"
+                raise SettingsError(message)
+            roots[name] = _open_root(name, Path(folder.path).expanduser(), writable=folder.mode == "write")
+        return cls(roots, kernel=kernel)
+
+    @property
+    def all(self) -> tuple[Root, ...]:
+        """The workspace, then the further folders."""
+        return tuple(self._roots.values())
+
+    @property
+    def workspace(self) -> int:
+        """The workspace's descriptor."""
+        return self._roots[""].descriptor
+
+    def close(self) -> None:
+        """Release the descriptors."""
+        for root in self._roots.values():
+            os.close(root.descriptor)
+        self._roots = {}
+
+    def place(self, path: str) -> Place:
+        """Read a path's text; raise PathViolation where its words alone lead out."""
+        return place_of(path, self._roots)
+
+    @contextmanager
+    def opened(self, place: Place) -> Generator[tuple[int, Place]]:
+        """Open what is at `place` by O_PATH; yield the descriptor and the real place, links resolved."""
+        descriptor = self._open(place.root, place.inner, os.O_PATH)
+        try:
+            yield descriptor, self._real_place(descriptor, place)
+        finally:
+            os.close(descriptor)
+
+    def refuse_unwritable(self, place: Place) -> None:
+        """Raise PathViolation where no tool may write: the host's own folder, a folder opened for reading."""
+        if PRIVATE in place.inner.split("/"):
+            message = f"{PRIVATE} belongs to Elis itself and cannot be written; choose another folder"
+            raise PathViolation(message)
+        root = self._roots[place.root]
+        if not root.writable:
+            message = f"{root.inside} is read-only (folders.{root.name} in elis.toml); write elsewhere in {WORKSPACE}"
+            raise PathViolation(message)
+
+    @contextmanager
+    def target(self, place: Place) -> Generator[Target]:
+        """Find the folder and name that a write to `place` changes, following links; missing folders are made."""
+        root, inner = place.root, place.inner
+        for _ in range(beneath.LINKS):
+            parent, _, name = inner.rpartition("/")
+            if name in {"", ".", ".."}:
+                message = f"{place.shown} is a folder; name a file in it"
+                raise ToolFailed(message)
+            folder = self._parent(root, parent or ".")
+            try:
+                link = _link(folder, name)
+                if link is None:
+                    yield self._target(folder, name, Place(root=root, inner=parent or "."))
+                    return
+            finally:
+                os.close(folder)
+            root, inner = self._followed(root, parent or ".", link)
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+    def _target(self, folder: int, name: str, place: Place) -> Target:
+        real = self._real_place(folder, place)
+        inner = name if real.inner == "." else f"{real.inner}/{name}"
+        self.refuse_unwritable(Place(root=real.root, inner=inner))
+        return Target(folder=folder, name=name, shown=shown(real.root, inner))
+
+    def _parent(self, root: str, path: str) -> int:
+        """Open the folder `path`, made with those above it where they are missing."""
+        try:
+            return self._open(root, path, _FOLDER)
+        except FileNotFoundError:
+            above, _, name = path.rpartition("/")
+            if name in {"", ".", ".."}:
+                raise
+        folder = self._parent(root, above or ".")
+        try:
+            self._make(folder, name, Place(root=root, inner=above or "."))
+        finally:
+            os.close(folder)
+        return self._open(root, path, _FOLDER)
+
+    def _make(self, folder: int, name: str, place: Place) -> None:
+        self._target(folder, name, place)  # raises where nothing may be made
+        try:
+            os.mkdir(name, 0o755, dir_fd=folder)
+        except FileExistsError:
+            return  # made by somebody else meanwhile, or a link to nowhere: opening it will tell
+        sync(folder)
+
+    def _followed(self, root: str, parent: str, link: str) -> tuple[str, str]:
+        if not link.startswith("/"):
+            return root, f"{parent}/{link}"
+        found = self._place_of_absolute(link)
+        if found is None:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        return found.root, found.inner
+
+    def _open(self, root: str, inner: str, flags: int) -> int:
+        start = self._roots[root].descriptor
+        return beneath.open_beneath(start, inner, flags, elsewhere=self._elsewhere, kernel=self._kernel)
+
+    def _elsewhere(self, link: str) -> tuple[int, str] | None:
+        found = self._place_of_absolute(link)
+        return None if found is None else (self._roots[found.root].descriptor, found.inner)
+
+    def _place_of_absolute(self, link: str) -> Place | None:
+        """Resolve an absolute link: one made in the sandbox names /workspace, another a root's real path."""
+        try:
+            return place_of(link, self._roots)
+        except PathViolation:
+            return self._beneath_real_path(os.path.normpath(link), "")
+
+    def _real_place(self, descriptor: int, likely: Place) -> Place:
+        return self._beneath_real_path(real_path(descriptor), likely.root) or likely
+
+    def _beneath_real_path(self, path: str, likely: str) -> Place | None:
+        for root in sorted(self._roots.values(), key=lambda root: root.name != likely):
+            real = root.real_path().rstrip("/")
+            if path == real:
+                return Place(root=root.name, inner=".")
+            if path.startswith(real + "/"):
+                return Place(root=root.name, inner=path[len(real) + 1 :])
+        return None
+
+
+def real_path(descriptor: int) -> str:
+    """Return where on the machine an open file or folder is now."""
+    return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+
+def _open_root(name: str, path: Path, *, writable: bool) -> Root:
+    try:
+        descriptor = os.open(path, _FOLDER | os.O_CLOEXEC)
+    except OSError as error:
+        what = f"folders.{name}" if name else "the group's workspace"
+        message = f"{what}: {path} cannot be opened as a folder ({error.strerror}); make it, or correct elis.toml"
+        raise SettingsError(message) from error
+    return Root(name=name, descriptor=descriptor, writable=writable)
+
+
+def _link(folder: int, name: str) -> str | None:
+    """Return where the link `name` points, None when it is no link."""
+    try:
+        return os.readlink(name, dir_fd=folder)
+    except OSError as error:
+        if error.errno in {errno.EINVAL, errno.ENOENT}:
+            return None
+        raise

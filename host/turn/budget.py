@@ -1,0 +1,215 @@
+"""The four meters of a turn and the day's cap: reserve before the call, settle after, refund the rest (BUD-1).
+
+Pure arithmetic over numbers and a passed clock. What the wrap-up needs is set aside from the start (BUD-4), so that a
+turn that runs out can still say what it did.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+WARN_SHARE: Final = 0.8  # BUD-4: the model is told once
+LEAST_OUTPUT_TOKENS: Final = 64  # a reply shorter than this is not worth a call
+WRAP_UP_OUTPUT_TOKENS: Final = 400  # what was done, what not, what next: a few sentences
+WRAP_UP_SECONDS_SHARE: Final = 0.1
+WRAP_UP_SECONDS_MOST: Final = 20.0
+WRAP_UP_SECONDS_LEAST: Final = 5.0  # a turn with a tiny time limit still gets its sentence
+BYTES_PER_TOKEN: Final = 3.0  # below the 3.5 to 4.5 of English and code, so that estimates err upward
+CALIBRATION_MARGIN: Final = 1.1
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """The most a turn may use; `inf` means no limit."""
+
+    tokens: float
+    cost_usd: float
+    seconds: float
+    steps: float
+
+
+class Price(msgspec.Struct, frozen=True, kw_only=True):
+    """Dollars per million tokens."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    known: bool = False  # False: a cost computed from it is an estimate
+
+    def cost_usd(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
+        """Return what an inference costs; cached tokens are part of `tokens_in`."""
+        fresh = tokens_in - tokens_cached
+        return (fresh * self.input + tokens_cached * self.cache_read + tokens_out * self.output) / 1e6
+
+
+class Exhausted(Exception):
+    """A meter ran out."""
+
+    def __init__(self, meter: str, detail: str) -> None:
+        """Name the meter: tokens, cost_usd, seconds, steps, daily_cost_usd or daily_tokens."""
+        super().__init__(detail)
+        self.meter = meter
+        self.detail = detail
+
+
+class Reservation(msgspec.Struct, frozen=True, kw_only=True):
+    """What one inference may use at most."""
+
+    tokens_in: int  # estimate of the request
+    max_output_tokens: int  # asked of the provider
+    cost_usd: float
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.tokens_in + self.max_output_tokens
+
+
+class ActiveClock:
+    """The turn's wall time; it stands still while a person is awaited. Seconds."""
+
+    def __init__(self, monotonic: Callable[[], float], already: float = 0.0) -> None:
+        """Start at `already`, what a resumed turn had used before."""
+        self._monotonic = monotonic
+        self._already = already
+        self._since: float | None = monotonic()
+
+    def elapsed(self) -> float:
+        """Return the active seconds so far."""
+        running = 0.0 if self._since is None else self._monotonic() - self._since
+        return self._already + running
+
+    @property
+    def paused(self) -> bool:
+        """Whether it stands still."""
+        return self._since is None
+
+    def pause(self) -> None:
+        """Stand still; pausing twice changes nothing."""
+        if self._since is not None:
+            self._already += self._monotonic() - self._since
+            self._since = None
+
+    def resume(self) -> None:
+        """Go on."""
+        if self._since is None:
+            self._since = self._monotonic()
+
+
+class Day:
+    """The day's cap over all lanes of a group; safe to share between threads."""
+
+    def __init__(self, *, tokens: float, cost_usd: float, spent: Callable[[], tuple[int, float]]) -> None:
+        """Take the caps (`inf`: none) and a function that gives today's tokens and dollars so far."""
+        self._tokens = tokens
+        self._cost_usd = cost_usd
+        self._spent = spent
+        self._lock = threading.Lock()
+        self._reserved_tokens = 0
+        self._reserved_cost = 0.0
+
+    def reserve(self, reservation: Reservation) -> None:
+        """Set a call's share aside; raise Exhausted when it does not fit today."""
+        if self._tokens == float("inf") and self._cost_usd == float("inf"):
+            return
+        with self._lock:
+            tokens, cost = self._spent()
+            if tokens + self._reserved_tokens + reservation.tokens > self._tokens:
+                raise Exhausted("daily_tokens", f"today's cap of {self._tokens:.0f} tokens for this group is used up")
+            if cost + self._reserved_cost + reservation.cost_usd > self._cost_usd or cost >= self._cost_usd:
+                raise Exhausted("daily_cost_usd", f"today's cap of {self._cost_usd} USD for this group is used up")
+            self._reserved_tokens += reservation.tokens
+            self._reserved_cost += reservation.cost_usd
+
+    def release(self, reservation: Reservation) -> None:
+        """Give a share back once the call is settled or was not made."""
+        if self._tokens == float("inf") and self._cost_usd == float("inf"):
+            return
+        with self._lock:
+            self._reserved_tokens -= reservation.tokens
+            self._reserved_cost -= reservation.cost_usd
+
+
+class Meters:
+    """What one turn has used, and what it may still use."""
+
+    def __init__(self, limits: Limits, price: Price, clock: ActiveClock) -> None:
+        self.limits = limits
+        self.price = price
+        self.clock = clock
+        self.tokens = 0
+        self.cost_usd = 0.0
+        self.steps = 0
+        self.bytes_per_token = BYTES_PER_TOKEN
+        self._wrap_up_tokens = 0
+
+    def keep_for_wrap_up(self, request_bytes: int) -> None:
+        """Set aside what the wrap-up's request of `request_bytes` and its reply will need."""
+        self._wrap_up_tokens = self.estimate_tokens(request_bytes) + WRAP_UP_OUTPUT_TOKENS
+
+    def estimate_tokens(self, request_bytes: int) -> int:
+        """Return an upper estimate of a request's tokens."""
+        return int(request_bytes / self.bytes_per_token) + 1
+
+    def calibrate(self, request_bytes: int, tokens_in: int) -> None:
+        """Learn from a provider's count how many bytes a token has with this model and language."""
+        if tokens_in > 0:
+            self.bytes_per_token = max(1.0, request_bytes / tokens_in / CALIBRATION_MARGIN)
+
+    def settle(self, tokens: int, cost_usd: float) -> None:
+        """Add what an inference really used."""
+        self.tokens += tokens
+        self.cost_usd += cost_usd
+
+    def seconds_left(self) -> float:
+        """Return the active seconds until the ordinary work must end; the wrap-up's share is set aside."""
+        return self.limits.seconds - self._wrap_up_seconds_kept() - self.clock.elapsed()
+
+    def wrap_up_seconds(self) -> float:
+        """Return how long the wrap-up may take."""
+        return max(WRAP_UP_SECONDS_LEAST, self._wrap_up_seconds_kept())
+
+    def reserve_step(self, request_bytes: int, most_output_tokens: int) -> Reservation:
+        """Return what the next step may use; raise Exhausted when a useful reply does not fit any more."""
+        if self.steps >= self.limits.steps:
+            raise Exhausted("steps", f"the limit of {self.limits.steps:.0f} steps is reached")
+        if self.seconds_left() <= 0:
+            raise Exhausted("seconds", f"the limit of {self.limits.seconds:g} seconds is reached")
+        return self._reserve(request_bytes, most_output_tokens, kept_tokens=self._wrap_up_tokens)
+
+    def reserve_wrap_up(self, request_bytes: int) -> Reservation:
+        """Return what the wrap-up may use; raise Exhausted when even that does not fit."""
+        return self._reserve(request_bytes, WRAP_UP_OUTPUT_TOKENS, kept_tokens=0)
+
+    def _reserve(self, request_bytes: int, most_output_tokens: int, *, kept_tokens: int) -> Reservation:
+        tokens_in = self.estimate_tokens(request_bytes)
+        by_tokens = self.limits.tokens - self.tokens - kept_tokens - tokens_in
+        if by_tokens < LEAST_OUTPUT_TOKENS:
+            raise Exhausted("tokens", f"the next inference does not fit the limit of {self.limits.tokens:.0f} tokens")
+        output = int(min(most_output_tokens, by_tokens))
+        kept_cost = self.price.cost_usd(kept_tokens, min(kept_tokens, WRAP_UP_OUTPUT_TOKENS))
+        cost_left = self.limits.cost_usd - self.cost_usd - kept_cost - self.price.cost_usd(tokens_in, 0)
+        if self.price.output > 0:
+            output = min(output, int(cost_left * 1e6 / self.price.output))
+        if cost_left < 0 or output < min(LEAST_OUTPUT_TOKENS, most_output_tokens):
+            raise Exhausted("cost_usd", f"the next inference does not fit the limit of {self.limits.cost_usd:g} USD")
+        return Reservation(
+            tokens_in=tokens_in, max_output_tokens=output, cost_usd=self.price.cost_usd(tokens_in, output)
+        )
+
+    def _wrap_up_seconds_kept(self) -> float:
+        if self.limits.seconds == float("inf"):
+            return 0.0
+        return min(WRAP_UP_SECONDS_MOST, self.limits.seconds * WRAP_UP_SECONDS_SHARE)
+
+    def worst_share(self) -> tuple[str, float]:
+        """Return the meter that is used up most and its share, for the one warning of BUD-4."""
+        shares = {
+            "tokens": self.tokens / self.limits.tokens,
+            "cost_usd": self.cost_usd / self.limits.cost_usd,
+            "seconds": self.clock.elapsed() / self.limits.seconds,
+            "steps": self.steps / self.limits.steps,
+        }
+        meter = max(shares, key=lambda name: shares[name])
+        return meter, shares[meter]

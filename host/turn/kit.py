@@ -1,0 +1,72 @@
+"""What a turn is given to work with: ports and settings, assembled once a group by the layer above."""
+
+import random
+from collections.abc import Callable
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from host.context.conversation import Conversation
+from host.gate.pipeline import Gate
+from host.models.conversation import Provider
+from host.passport import Passport
+from host.record.record import Record
+from host.record.rows import MessageRow
+from host.turn.budget import Day, Limits, Price
+
+
+class Inbox(Protocol):
+    """Messages that were steered into the running turn."""
+
+    def take(self) -> list[MessageRow]:
+        """Return and remove what has arrived."""
+        ...
+
+    def close_if_empty(self) -> bool:
+        """Tell whether nothing waits; if so, nothing will be promised to this turn any more."""
+        ...
+
+
+class DraftSink(Protocol):
+    """Where text of an unfinished reply goes; never the journal."""
+
+    def begin(self, turn: str, step: int) -> None:
+        """An attempt at `step` begins; what an earlier attempt gave is void."""
+        ...
+
+    def add(self, turn: str, step: int, text: str) -> None:
+        """Pass on `text` as it arrives."""
+        ...
+
+
+class ModelKit(msgspec.Struct, frozen=True, kw_only=True):
+    """The model of a turn."""
+
+    name: str  # the name in the settings
+    provider: Provider
+    price: Price
+    context_tokens: int
+    output_tokens: int
+
+
+class TurnKit(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a turn uses. Times: `now_us` microseconds since 1970, `monotonic` seconds, `now` local time."""
+
+    record: Record
+    gate: Gate
+    model: ModelKit
+    head: bytes  # the rendered stable prefix
+    session: str
+    conversation: Conversation
+    passports: dict[str, Passport]
+    limits: Limits
+    day: Day
+    inbox: Inbox
+    drafts: DraftSink
+    fault: Callable[[str], None]
+    now_us: Callable[[], int]
+    monotonic: Callable[[], float]
+    now: Callable[[], datetime]
+    random: random.Random
+    unrecorded: Callable[..., None]  # takes a final event that the journal could not (TURN-2)

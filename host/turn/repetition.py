@@ -1,0 +1,108 @@
+"""Whether a turn goes round in circles (LOOP-1): a pure judgement over the calls it made.
+
+A call repeats an earlier one when tool and canonical arguments are equal. The third identical call with nothing
+changed in between is not run. The state of the world changes by an effect of another call, by a result that differs
+from the last one, or by a new word of a person. A cycle of calls (A B A B A) counts although each of its calls has an
+effect, as long as nothing outside the cycle does and every result is the same as the round before.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from host.models.conversation import Said
+from host.record.events import CallAsked
+from host.turn.state import CallEnd, Step, TurnState
+
+IDENTICAL_CALLS: Final = 3
+ERROR_RUN: Final = 5
+MISASKED_SHOWN: Final = 3  # TURN-4: then the person is told
+LONGEST_CYCLE: Final = 4
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A call that was made, reduced to what repetition looks at."""
+
+    key: str
+    result: str
+    changed_state: bool
+
+
+def call_key(asked: CallAsked) -> str:
+    """Return what equal calls have in common: the tool and its arguments in canonical form."""
+    try:
+        canonical = json.dumps(json.loads(asked.arguments or "{}"), sort_keys=True, ensure_ascii=False)
+    except ValueError:
+        canonical = asked.arguments
+    return f"{asked.tool} {canonical}"
+
+
+def repeats(asked: CallAsked, state: TurnState) -> bool:
+    """Tell whether running `asked` now would be the third identical call with nothing changed in between."""
+    made = _made_since_last_word(state)
+    key = call_key(asked)
+    return _identical(key, made) or _cycles(key, made)
+
+
+def errors_in_a_row(state: TurnState) -> int:
+    """Return how many of the latest calls failed or were refused, one after the other."""
+    return _run(state, lambda end: not end.ok)
+
+
+def misasked_in_a_row(state: TurnState) -> int:
+    """Return how many of the latest calls named an unknown tool or had bad arguments."""
+    return _run(state, lambda end: end.misasked)
+
+
+def _run(state: TurnState, fits: Callable[[CallEnd], bool]) -> int:
+    count = 0
+    for end in reversed(_ends(state)):
+        if not fits(end):
+            break
+        count += 1
+    return count
+
+
+def _ends(state: TurnState) -> list[CallEnd]:
+    return [step.ends[asked.call] for step in state.all_steps() for asked in step.calls if asked.call in step.ends]
+
+
+def _made_since_last_word(state: TurnState) -> list[Made]:
+    made: list[Made] = []
+    for item in state.items:
+        if isinstance(item, Said):
+            made.clear()
+        if not isinstance(item, Step):
+            continue
+        for asked in item.calls:
+            if end := item.ends.get(asked.call):
+                digest = hashlib.blake2b(end.text.encode(), digest_size=16).hexdigest()
+                made.append(Made(call_key(asked), digest, end.changed_state))
+    return made
+
+
+def _identical(key: str, made: list[Made]) -> bool:
+    """The same call twice before, equal results, no effect of another call since the first of them."""
+    same = [index for index, call in enumerate(made) if call.key == key]
+    if len(same) < IDENTICAL_CALLS - 1:
+        return False
+    first, last = same[1 - IDENTICAL_CALLS], same[-1]
+    if made[first].result != made[last].result:
+        return False
+    return not any(call.changed_state for call in made[first:] if call.key != key)
+
+
+def _cycles(key: str, made: list[Made]) -> bool:
+    """Two equal rounds of two to four calls lie behind, and `key` would begin the third."""
+    for length in range(2, LONGEST_CYCLE + 1):
+        rounds = IDENTICAL_CALLS - 1
+        if len(made) < length * rounds:
+            continue
+        last = made[-length:]
+        before = made[-2 * length : -length]
+        if last == before and last[0].key == key:
+            return True
+    return False

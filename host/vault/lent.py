@@ -1,0 +1,183 @@
+"""Lent values and everything they may look like: where they stand in a text, and where one may be about to begin.
+
+Each value is looked for as it is, escaped (percent, JSON, HTML), in base64 of both alphabets at all three alignments,
+in hexadecimal, and broken over lines or quoted in any of these. Positions are of bytes. Typical forms of secrets that
+nobody lent are for `host.vault.shapes`.
+"""
+
+import base64
+import re
+from typing import Final
+
+import msgspec
+
+from host.vault import views
+
+SHORT_BYTES: Final = 6  # below this a value is masked only as a word of its own: its encodings occur by chance
+_SMALLEST_CORE: Final = 6  # characters of base64 that are compared at least
+_LONGEST_ESCAPE: Final = 8  # bytes that one byte of a value may take in a text
+_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
+
+
+class Span(msgspec.Struct, frozen=True, order=True):
+    """A stretch of bytes to be replaced."""
+
+    start: int
+    end: int
+    replacement: bytes
+    growing: bool = False  # more of it may follow where the text ends
+
+
+class _Form(msgspec.Struct, frozen=True):
+    """One appearance in the FLAT view; the edges are base64 characters that carry a part of the value."""
+
+    core: bytes
+    left_edge: int = 0
+    right_edge: bool = False
+
+
+class LentValue:
+    """One value under its replacement."""
+
+    def __init__(self, value: str, replacement: str) -> None:
+        """Take the value as it is; `replacement` stands for it from now on."""
+        self.plain = value.encode("utf-8", "surrogatepass")
+        self.replacement = replacement.encode()
+        flattened = views.flat(self.plain)
+        self.short = len(flattened) < SHORT_BYTES
+        word = rb"(?<![0-9A-Za-z])" + re.escape(self.plain) + rb"(?![0-9A-Za-z])"
+        self.word = re.compile(word)
+        self.forms = () if self.short else (_Form(flattened), *_base64_forms(self.plain))
+        self.hex = b"" if self.short else self.plain.hex().encode()
+        longest = max([len(self.plain), len(self.hex), *(len(form.core) for form in self.forms)])
+        self.reach = longest * _LONGEST_ESCAPE
+
+    def spans(self, text: "Text") -> list[Span]:
+        """Return where the value stands in `text`, in no order; appearances may overlap."""
+        if self.short:
+            return [Span(match.start(), match.end(), self.replacement) for match in self.word.finditer(text.raw)]
+        found = [self._widened(text, form, at) for form in self.forms for at in _all(text.flat, form.core)]
+        for at in _all(text.hex, self.hex):
+            found.append(Span(*text.traced_hex.back(at, at + len(self.hex)), self.replacement))
+        # What looks like an escape together with the byte before it is missed by the view, never by this.
+        found += [Span(at, at + len(self.plain), self.replacement) for at in _all(text.raw, self.plain)]
+        return found
+
+    def _widened(self, text: "Text", form: _Form, at: int) -> Span:
+        start, end = at, at + len(form.core)
+        if form.left_edge and start > 0 and text.flat[start - 1] in _BASE64:
+            start -= 1
+        if form.right_edge and end < len(text.flat) and text.flat[end] in _BASE64:
+            end += 1
+        while form.right_edge and text.flat[end : end + 1] == b"=":
+            end += 1
+        return Span(*text.traced.back(start, end), self.replacement)
+
+    def begins_at(self, text: "Text") -> int:
+        """Return the earliest byte from which the end of `text` is a beginning of the value; its length if none is."""
+        earliest = len(text.raw) - _overlap(text.raw, self.plain)
+        for form in self.forms:
+            if overlap := _overlap(text.flat, form.core):
+                start = max(0, len(text.flat) - overlap - form.left_edge)
+                earliest = min(earliest, text.traced.back(start, len(text.flat))[0])
+        # A zero at the end may be the first half of a 0x that stands between two digits.
+        for ending in (len(text.hex), len(text.hex) - text.hex.endswith(b"0")) if self.hex else ():
+            if overlap := _overlap(text.hex[:ending], self.hex):
+                earliest = min(earliest, text.traced_hex.back(ending - overlap, ending)[0])
+        return earliest
+
+
+class Text:
+    """A text and its views, each made when it is first needed."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+        self.flat = views.flat(raw)
+        self.hex = views.hexadecimal(self.flat)
+        self._traced: views.Traced | None = None
+        self._traced_hex: views.Traced | None = None
+
+    @property
+    def traced(self) -> views.Traced:
+        """The FLAT view with the way back."""
+        if self._traced is None:
+            self._traced = views.trace_flat(self.raw)
+        return self._traced
+
+    @property
+    def traced_hex(self) -> views.Traced:
+        """The HEX view with the way back."""
+        if self._traced_hex is None:
+            self._traced_hex = views.trace_hexadecimal(self.traced)
+        return self._traced_hex
+
+
+def spans_of(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
+    """Return where any of `values` stands in `raw`: in order, without overlaps, the longest from each start."""
+    if not values or not raw:
+        return []
+    text = Text(raw)
+    return settled([span for value in values for span in value.spans(text)])
+
+
+def opens_at(values: tuple[LentValue, ...], raw: bytes) -> int:
+    """Return the earliest byte from which the end of `raw` may be the beginning of a value; its length if none is."""
+    if not values or not raw:
+        return len(raw)
+    reach = max(value.reach for value in values)
+    offset = max(0, len(raw) - reach)
+    window = raw[offset:]
+    cut = views.UNFINISHED.search(window)
+    earliest = len(window) if cut is None else cut.start()
+    for ending in {len(window), earliest}:
+        text = Text(window[:ending])
+        earliest = min([earliest, *(value.begins_at(text) for value in values)])
+    return offset + earliest
+
+
+def settled(spans: list[Span]) -> list[Span]:
+    """Return `spans` in order without overlaps; where some overlap the first and longest grows over the others."""
+    merged: list[Span] = []
+    for span in sorted(spans, key=lambda each: (each.start, -each.end)):
+        last = merged[-1] if merged else None
+        if last is None or span.start >= last.end:
+            merged.append(span)
+        elif span.end > last.end:
+            merged[-1] = Span(last.start, span.end, last.replacement, span.growing)
+    return merged
+
+
+def _base64_forms(plain: bytes) -> list[_Form]:
+    """The characters that depend on `plain` alone, for each number of bytes that may precede it in a group of three."""
+    forms: dict[bytes, _Form] = {}
+    for before in range(3):
+        whole = base64.b64encode(bytes(before) + plain).rstrip(b"=")
+        first = (0, 2, 3)[before]  # characters that the bytes before take part in
+        partial = (before + len(plain)) % 3 != 0  # the last character waits for what follows
+        core = whole[first : len(whole) - partial]
+        if len(core) < _SMALLEST_CORE:
+            continue
+        for alphabet in (core, core.translate(bytes.maketrans(b"+/", b"-_"))):
+            shown = views.flat(alphabet)
+            forms.setdefault(shown, _Form(shown, left_edge=1 if before else 0, right_edge=partial))
+    return list(forms.values())
+
+
+def _all(data: bytes, needle: bytes) -> list[int]:
+    found: list[int] = []
+    at = data.find(needle)
+    while at >= 0:
+        found.append(at)
+        at = data.find(needle, at + len(needle))
+    return found
+
+
+def _overlap(data: bytes, needle: bytes) -> int:
+    """Return how many bytes of the end of `data` are the longest beginning of `needle`, which may be all of it."""
+    tail = data[max(0, len(data) - len(needle)) :]
+    at = tail.find(needle[:1])
+    while at >= 0:
+        if needle.startswith(tail[at:]):
+            return len(tail) - at
+        at = tail.find(needle[:1], at + 1)
+    return 0

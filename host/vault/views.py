@@ -1,0 +1,164 @@
+"""Canonical views of text: the same secret in other clothes becomes the same bytes, and spans find their way back.
+
+`FLAT` undoes percent, JSON and HTML escapes (also nested ones) and leaves out blanks, line breaks, quotes, backslashes
+and plus signs, so that a value is found however it was escaped, quoted or wrapped. `HEX` reads that in lower case and
+leaves out what people put between hexadecimal digits. Both are linear. Nothing here knows what a secret is.
+"""
+
+import bisect
+import re
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+_ROUNDS: Final = 4  # escapes of escapes that are undone; more would let a hostile text cost quadratic time
+
+_ESCAPE: Final = re.compile(
+    rb"%[0-9A-Fa-f]{2}"
+    rb"|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
+    rb"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrt]"
+    rb"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&(?:amp|lt|gt|quot|apos);"
+)
+_ESCAPE_SIGNS: Final = (b"%", b"\\", b"&")
+_ENTITIES: Final = {b"&amp;": b"&", b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&apos;": b"'"}
+_LEFT_OUT: Final = b" \t\r\n\v\f\"'`\\+"
+_LEAVE_OUT: Final = re.compile(rb"[ \t\r\n\v\f\"'`\\+]+")
+_HEX_SIGNS: Final = b":,-"
+_BETWEEN_HEX: Final = re.compile(rb"0x|[:,-]+")
+
+UNFINISHED: Final = re.compile(
+    rb"(?:%(?:25)*[0-9A-Fa-f]?"
+    rb"|\\u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
+    rb"|\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?"
+    rb"|&(?:#[0-9A-Fa-fxX]{0,7}|[a-z]{0,4}))\Z"
+)
+"""An escape that is cut off at the end of a text."""
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    """Where a stretch of output came from."""
+
+    out: int  # where it starts in the output
+    start: int
+    end: int
+    copied: bool  # byte for byte; else the whole stretch stands for start..end
+
+
+class _Pass:
+    """One rewriting of a text, with the way back."""
+
+    def __init__(self, data: bytes, pattern: "re.Pattern[bytes]", replace: Callable[[bytes], bytes]) -> None:
+        parts: list[bytes] = []
+        self._pieces: list[_Piece] = []
+        out = last = 0
+        for match in pattern.finditer(data):
+            for piece, start, end, copied in (
+                (data[last : match.start()], last, match.start(), True),
+                (replace(match.group()), match.start(), match.end(), False),
+            ):
+                if piece:
+                    self._pieces.append(_Piece(out, start, end, copied))
+                    parts.append(piece)
+                    out += len(piece)
+            last = match.end()
+        if last < len(data):
+            self._pieces.append(_Piece(out, last, len(data), copied=True))
+            parts.append(data[last:])
+        self.data = b"".join(parts)
+        self._outs = [piece.out for piece in self._pieces]
+
+    def back(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the input that became `start`..`end` (not empty) of the output."""
+        return self._origin(start)[0], self._origin(end - 1)[1]
+
+    def _origin(self, index: int) -> tuple[int, int]:
+        piece = self._pieces[bisect.bisect_right(self._outs, index) - 1]
+        if not piece.copied:
+            return piece.start, piece.end
+        at = piece.start + index - piece.out
+        return at, at + 1
+
+
+class Traced:
+    """A view of a text together with the way back to the text."""
+
+    def __init__(self, data: bytes, passes: list[_Pass]) -> None:
+        self.data = data
+        self._passes = passes
+
+    def back(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the text behind `start`..`end` (not empty) of the view."""
+        for step in reversed(self._passes):
+            start, end = step.back(start, end)
+        return start, end
+
+
+def flat(data: bytes) -> bytes:
+    """Return the FLAT view."""
+    for _ in range(_ROUNDS):
+        if not any(sign in data for sign in _ESCAPE_SIGNS):
+            break
+        undone = _ESCAPE.sub(_undo_match, data)
+        if undone == data:
+            break
+        data = undone
+    return data.translate(None, _LEFT_OUT)
+
+
+def trace_flat(data: bytes) -> Traced:
+    """Return the FLAT view with the way back; slower than `flat`."""
+    passes: list[_Pass] = []
+    for _ in range(_ROUNDS):
+        if not any(sign in data for sign in _ESCAPE_SIGNS):
+            break
+        step = _Pass(data, _ESCAPE, _undo)
+        if step.data == data:
+            break
+        passes.append(step)
+        data = step.data
+    passes.append(_Pass(data, _LEAVE_OUT, _nothing))
+    return Traced(passes[-1].data, passes)
+
+
+def hexadecimal(flattened: bytes) -> bytes:
+    """Return the HEX view of a FLAT one."""
+    return flattened.lower().replace(b"0x", b"").translate(None, _HEX_SIGNS)
+
+
+def trace_hexadecimal(traced: Traced) -> Traced:
+    """Return the HEX view with the way back."""
+    step = _Pass(traced.data.lower(), _BETWEEN_HEX, _nothing)
+    return Traced(step.data, [*traced._passes, step])  # noqa: SLF001 - its own module
+
+
+def _undo_match(match: "re.Match[bytes]") -> bytes:
+    return _undo(match.group())
+
+
+def _undo(escape: bytes) -> bytes:
+    match escape[:2].lower():
+        case b"\\u" if len(escape) > len(b"\\uFFFF"):
+            high, low = int(escape[2:6], 16), int(escape[8:12], 16)
+            return _character(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
+        case b"\\u":
+            return _character(int(escape[2:], 16))
+        case b"\\x":
+            return bytes([int(escape[2:], 16)])
+        case b"&#":
+            digits = escape[2:-1]
+            return _character(int(digits[1:], 16) if digits[:1] in b"xX" else int(digits))
+        case sign if sign[:1] == b"%":
+            return bytes([int(escape[1:], 16)])
+        case sign if sign[:1] == b"&":
+            return _ENTITIES[escape]
+        case _:
+            return b""  # a blank or line break: left out anyway
+
+
+def _character(code: int) -> bytes:
+    return chr(code).encode("utf-8", "surrogatepass") if code <= 0x10FFFF else b"?"
+
+
+def _nothing(_: bytes) -> bytes:
+    return b""

@@ -1,0 +1,226 @@
+"""The body of a lane for one generation: a daemon thread with its own event loop, and the means to get rid of it.
+
+Above it stands `lanes.lane`. It knows threads, loops and how to interrupt them; it refuses to know what the loop
+runs. A thread that waits in C (a sleep, a regular expression) cannot be interrupted by anybody: it is left behind,
+and ends when it comes back to Python. What holds the interpreter lock in C needs the process killed.
+"""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import contextvars
+import ctypes
+import logging
+import queue
+import selectors
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+FAREWELL_SECONDS: Final = 1.0
+"""How long an abandoned loop may run on for its tasks' clean-up: killing a child takes milliseconds, and a second is
+what STOP-2 grants until all descendants are gone."""
+
+FIRST_LOOK_SECONDS: Final = 0.002
+"""The first pause of the undertaker: a thread that was in a delicate place has left it after far less."""
+
+LAST_LOOK_SECONDS: Final = 1.0
+"""The longest pause: a thread that sleeps for an hour costs one look a second."""
+
+_DELICATE: Final = (
+    threading.__file__,
+    queue.__file__,
+    logging.__file__,
+    str(Path(concurrent.futures.__file__).parent),
+    "<frozen importlib",
+    str(Path(asyncio.__file__).parent),
+    selectors.__file__,
+)
+"""Where nobody is interrupted, by the beginning of the file's name.
+
+Some of this code takes locks in Python functions: an exception between the acquiring call and the `with` it belongs
+to would leave the lock taken for ever, and everybody else who needs it would hang. (A plain `with lock:` is safe: the
+interpreter looks for such exceptions only once it is inside.) The rest is the loop's own: a thread that is there comes
+by the request to leave without an interrupt, and its loop stays fit for the farewell."""
+
+
+class Seat:
+    """A daemon thread with an event loop of its own. `stale` once it was abandoned; it never becomes fresh again."""
+
+    def __init__(self, name: str) -> None:
+        """Name the thread; `open` starts it. Work may be posted before that: making a loop takes system calls, and
+        each hands the interpreter lock to the busy thread that this seat shall replace.
+        """
+        self.stale = False
+        self._door = threading.Lock()  # between those who post and the thread that has just made its loop
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._early: list[tuple[Callable[[], object], contextvars.Context]] = []
+        self._thread = threading.Thread(target=self._main, name=name, daemon=True)
+        self._opened = threading.Event()
+        self._leaving = False
+        self._serving = True
+        self._patience_seconds = FAREWELL_SECONDS
+        self._trusted_until = 0.0  # monotonic time up to which the thread is believed to be ending by itself
+        self._exit = threading.Lock()  # held by whoever interrupts, so that the thread's ident cannot pass to another
+        self._gone = False
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread still exists."""
+        return self._thread.is_alive()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller runs on this seat's thread."""
+        return threading.get_ident() == self._thread.ident
+
+    def open(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+        self._opened.set()
+
+    def post(self, callback: Callable[[], object]) -> bool:
+        """Run `callback` on the loop, soon, from any thread and without waiting; False: the loop is closed."""
+        with self._door:
+            if self._loop is None:
+                self._early.append((callback, contextvars.copy_context()))
+                return True
+        try:
+            self._loop.call_soon_threadsafe(callback)
+        except RuntimeError:  # how asyncio says that the loop is closed
+            return False
+        return True
+
+    def leave(self, patience_seconds: float = FAREWELL_SECONDS) -> None:
+        """Ask the thread to cancel its tasks, wait up to `patience_seconds` for them, and end; returns at once."""
+        self._patience_seconds = patience_seconds
+        self._leaving = True
+        self.post(self._stop_serving)
+
+    def abandon(self) -> None:
+        """Interrupt the thread and ask it to leave; returns at once."""
+        self._leaving = True
+        self.interrupt()  # first: the request is a system call, which hands the interpreter lock to the busy thread
+        self.leave()
+
+    def join(self, timeout_seconds: float) -> bool:
+        """Wait up to `timeout_seconds` for the thread's end; return whether it came."""
+        give_up_at = time.monotonic() + timeout_seconds
+        if not self._opened.wait(timeout_seconds):  # another thread is just replacing the lane
+            return False
+        self._thread.join(max(0.0, give_up_at - time.monotonic()))
+        return not self._thread.is_alive()
+
+    def interrupt(self) -> None:
+        """Raise SystemExit in the thread, wherever its Python code is; do nothing where that could leave a lock taken.
+
+        The exception can be lost (in a finaliser) or be caught, so whoever wants the thread gone asks again.
+        """
+        with self._exit:
+            if self._gone or not self._thread.is_alive() or time.monotonic() < self._trusted_until:
+                return
+            ident = self._thread.ident or 0
+            frames = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] — documented for this
+            frame = frames.get(ident)
+            if frame is None or frame.f_code.co_filename.startswith(_DELICATE):
+                return
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(SystemExit))
+
+    def _main(self) -> None:
+        """Be the thread. SystemExit may arrive between any two instructions, hence the many catches."""
+        loop = asyncio.new_event_loop()
+        with contextlib.suppress(SystemExit):
+            self._let_in(loop)
+            self._serve(loop)
+        with contextlib.suppress(SystemExit):
+            self._say_farewell(loop)
+        while not self._gone:
+            with contextlib.suppress(SystemExit):
+                with self._exit:
+                    self._gone = True
+
+    def _let_in(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take over what was posted before the loop was there."""
+        with self._door:
+            self._loop = loop
+            for callback, context in self._early:
+                loop.call_soon(callback, context=context)
+            self._early.clear()
+
+    def _serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run the loop until asked to leave; work that tries to end the interpreter does not end the lane."""
+        while not self._leaving:
+            with contextlib.suppress(SystemExit, KeyboardInterrupt):
+                loop.run_forever()
+
+    def _stop_serving(self) -> None:
+        """On the loop. The request may come round after an interrupt has ended the service: then it means nothing."""
+        if self._serving:
+            asyncio.get_running_loop().stop()
+
+    def _say_farewell(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Cancel what is left on the loop, let it clean up within the patience, and close the loop."""
+        self._serving = False
+        self._trusted_until = time.monotonic() + self._patience_seconds + FAREWELL_SECONDS
+        try:
+            tasks = asyncio.all_tasks(loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                loop.run_until_complete(asyncio.wait(tasks, timeout=self._patience_seconds))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            loop.close()
+
+
+class Undertaker:
+    """Sees abandoned seats to their end: interrupts them again and again until their threads are gone.
+
+    Without it abandoned busy loops pile up and starve the process. Its own thread lives only while there is a seat.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Name the thread that will look after the seats."""
+        self._name = name
+        self._lock = threading.Lock()
+        self._seats: list[Seat] = []
+        self._watching = False
+        self._news = threading.Event()
+
+    @property
+    def waiting_for(self) -> int:
+        """How many abandoned threads still exist."""
+        with self._lock:
+            return sum(seat.alive for seat in self._seats)
+
+    def take(self, seat: Seat) -> None:
+        """Look after `seat` from now on; returns at once."""
+        with self._lock:
+            self._seats.append(seat)
+            start = not self._watching
+            self._watching = True
+        self._news.set()
+        if start:
+            threading.Thread(target=self._watch, name=self._name, daemon=True).start()
+
+    def _watch(self) -> None:
+        """Interrupt what is left, with growing pauses, until nothing is left."""
+        pause_seconds = FIRST_LOOK_SECONDS
+        while seats := self._remaining():
+            for seat in seats:
+                seat.interrupt()
+            if self._news.wait(pause_seconds):
+                self._news.clear()
+                pause_seconds = FIRST_LOOK_SECONDS
+            else:
+                pause_seconds = min(2 * pause_seconds, LAST_LOOK_SECONDS)
+
+    def _remaining(self) -> list[Seat]:
+        """Forget the seats that are gone and return the others; none means that the watch ends."""
+        with self._lock:
+            self._seats = [seat for seat in self._seats if seat.alive]
+            self._watching = bool(self._seats)
+            return list(self._seats)
