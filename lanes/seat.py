@@ -27,8 +27,9 @@ what STOP-2 grants until all descendants are gone."""
 FIRST_LOOK_SECONDS: Final = 0.002
 """The first pause of the undertaker: a thread that was in a delicate place has left it after far less."""
 
-LAST_LOOK_SECONDS: Final = 1.0
-"""The longest pause: a thread that sleeps for an hour costs one look a second."""
+LAST_LOOK_SECONDS: Final = 0.05
+"""The longest pause. A look costs some 20 microseconds, so a thread that sleeps for an hour costs next to nothing, and
+one that runs in and out of delicate places is caught outside before long."""
 
 _DELICATE: Final = (
     threading.__file__,
@@ -51,8 +52,10 @@ class Seat:
     """A daemon thread with an event loop of its own. `stale` once it was abandoned; it never becomes fresh again."""
 
     def __init__(self, name: str) -> None:
-        """Name the thread; `open` starts it. Work may be posted before that: making a loop takes system calls, and
-        each hands the interpreter lock to the busy thread that this seat shall replace.
+        """Name the thread; `open` starts it and work may be posted before that.
+
+        The thread makes its loop itself: that takes system calls, and each would hand the interpreter lock to the
+        busy thread that this seat shall replace.
         """
         self.stale = False
         self._door = threading.Lock()  # between those who post and the thread that has just made its loop
@@ -122,12 +125,18 @@ class Seat:
         with self._exit:
             if self._gone or not self._thread.is_alive() or time.monotonic() < self._trusted_until:
                 return
-            ident = self._thread.ident or 0
-            frames = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] — documented for this
-            frame = frames.get(ident)
-            if frame is None or frame.f_code.co_filename.startswith(_DELICATE):
+            if self._is_delicate():
                 return
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), ctypes.py_object(SystemExit))
+            thread = ctypes.c_ulong(self._thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(SystemExit))
+            if self._is_delicate():  # it went on between the look and the deed: take the exception back
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)
+
+    def _is_delicate(self) -> bool:
+        """Whether the thread is now where it must not be interrupted, or nowhere."""
+        frames = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] — documented for this
+        frame = frames.get(self._thread.ident or 0)
+        return frame is None or frame.f_code.co_filename.startswith(_DELICATE)
 
     def _main(self) -> None:
         """Be the thread. SystemExit may arrive between any two instructions, hence the many catches."""

@@ -9,7 +9,8 @@ import itertools
 import re
 import threading
 import unicodedata
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Protocol
 
 import Stemmer
 
@@ -39,12 +40,19 @@ def _plain_letters() -> dict[int, str]:
 _PLAIN: Final = _plain_letters()
 
 
+class _Stemmer(Protocol):
+    def stemWord(self, word: str, /) -> str: ...  # noqa: N802 - PyStemmer's name
+
+
+_stemmer: Final[Callable[[str], _Stemmer]] = Stemmer.Stemmer  # pyright: ignore[reportUnknownMemberType] - has no types
+
+
 class _Stemmers(threading.local):
     """PyStemmer's objects keep a cache and may not be used by two threads at once."""
 
     def __init__(self) -> None:
-        self.english = Stemmer.Stemmer("english")
-        self.russian = Stemmer.Stemmer("russian")
+        self.english = _stemmer("english")
+        self.russian = _stemmer("russian")
 
 
 _stemmers: Final = _Stemmers()
@@ -89,9 +97,9 @@ def _stem(word: str) -> str:
     if not word.isalpha():
         return word
     if word.isascii():
-        return str(_stemmers.english.stemWord(word))
+        return _stemmers.english.stemWord(word)
     if _CYRILLIC.match(word):
-        return str(_stemmers.russian.stemWord(word))
+        return _stemmers.russian.stemWord(word)
     return word
 
 

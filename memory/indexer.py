@@ -26,10 +26,15 @@ _ADD_PARTS: Final = query("search", "add_parts")
 _UNINDEXED: Final = query("search", "unindexed")
 _HASH_AT: Final = query("journal", "hash_at")
 
-_PAGE: Final = 200  # events a transaction: closing waits for one, some 50 ms
+_PAGE: Final = 100  # events a transaction: closing waits for one, some 20 ms
 _SETTLE_SECONDS: Final = 0.05  # after a commit: a burst is indexed once it is over, not beside it
 _RETRY_SECONDS: Final = 5.0  # after a failure, e.g. a full disk; searches read the journal directly meanwhile
-_LONGEST_PAUSE_SECONDS: Final = 0.2
+_LONGEST_PAUSE_SECONDS: Final = 1.0
+# Whoever writes shares the interpreter with this thread, so it rests as long as it worked; nine times as long while
+# there are commits, unless so much waits that searches would have to read it for a second.
+_REST: Final = 1
+_REST_BESIDE_COMMITS: Final = 9
+_MUCH: Final = 20_000
 _LARGEST: Final = 2**63 - 1
 _log: Final = logging.getLogger(__name__)
 
@@ -44,13 +49,22 @@ class Indexer(Generic[E]):
         self._work.set()  # whatever the last process left undone
         self._closing = threading.Event()
         self._connection: sqlite3.Connection | None = None
+        self._last_seq = 0
+        self._reached = 0
+        self._moved = threading.Condition()
         self._thread = threading.Thread(target=self._run, name=f"index {path.name}", daemon=True)
         self._thread.start()
 
-    def wake(self, _: int = 0) -> None:
-        """Say that there are new events; never waits."""
+    def wake(self, last_seq: int) -> None:
+        """Say that the journal reaches up to `last_seq`; never waits."""
+        self._last_seq = last_seq
         if not self._work.is_set():
             self._work.set()
+
+    def await_seq(self, seq: int, timeout_seconds: float) -> bool:
+        """Wait until the index reaches event `seq`; False when the time is over first."""
+        with self._moved:
+            return self._moved.wait_for(lambda: self._reached >= seq, timeout_seconds)
 
     def close(self) -> None:
         """End the thread after the page it is at."""
@@ -76,16 +90,23 @@ class Indexer(Generic[E]):
         if self._connection is None:
             self._connection = self._open()
         connection = self._connection
-        after = connection.execute(_MARK).fetchone()[1]
+        after = self._reach(connection.execute(_MARK).fetchone()[1])
         while not self._closing.is_set():
-            began = time.monotonic()
+            began, seen = time.monotonic(), self._last_seq
             rows = self._reader.query(_UNINDEXED, (after, _LARGEST, _PAGE))
             if not rows:
                 return
             self._add(connection, rows)
-            after = rows[-1][0]
-            # As much rest as work: those who write share the interpreter with this thread.
-            self._closing.wait(min(time.monotonic() - began, _LONGEST_PAUSE_SECONDS))
+            after = self._reach(rows[-1][0])
+            busy = self._last_seq != seen and seen - after < _MUCH
+            rest = (time.monotonic() - began) * (_REST_BESIDE_COMMITS if busy else _REST)
+            self._closing.wait(min(rest, _LONGEST_PAUSE_SECONDS))
+
+    def _reach(self, seq: int) -> int:
+        with self._moved:
+            self._reached = seq
+            self._moved.notify_all()
+        return seq
 
     def _add(self, connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> None:
         connection.execute("BEGIN IMMEDIATE")

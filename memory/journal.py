@@ -93,7 +93,7 @@ class Journal(Generic[E]):
     @staticmethod
     def reader(path: Path, codec: Codec[E]) -> Reader[E]:
         """Open `path` for reading only, beside whoever writes it; raise JournalDamaged or JournalTooNew."""
-        return Reader.open(path, codec, index=beside(path, "search"))
+        return Reader[E].open(path, codec, index=beside(path, "search"))
 
     def commit(self, unit: Callable[[Unit[E]], T], admit: Callable[[], None] | None = None) -> Future[T]:
         """Run `unit` on the writer thread, in a savepoint of its own, and resolve when it is durable.
@@ -145,6 +145,10 @@ class Journal(Generic[E]):
     def search(self, text: str, *, limit: int = 20, newest_first: bool = False, before: int | None = None) -> list[Hit]:
         """Search everything said and done, see `Reader.search`."""
         return self._reader.search(text, limit=limit, newest_first=newest_first, before=before)
+
+    def await_index(self, timeout_seconds: float) -> bool:
+        """Wait until the search index holds all that is durable now; searches are right before that, only slower."""
+        return self._indexer.await_seq(self.last_seq(), timeout_seconds)
 
     def verify(self) -> Verdict:
         """Check the whole file and name the first row that does not fit."""

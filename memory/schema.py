@@ -73,6 +73,7 @@ def connect(path: Path) -> sqlite3.Connection:
             "synchronous = FULL",
             f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
             f"journal_size_limit = {_LOG_BYTES}",
+            "temp_store = MEMORY",  # what a savepoint would restore is kept there
             "trusted_schema = OFF",
         ):
             connection.execute(f"PRAGMA {pragma}")

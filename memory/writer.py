@@ -9,6 +9,7 @@ import logging
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -25,6 +26,8 @@ from memory.unit import Pen, Unit
 _TIP: Final = query("journal", "tip")
 _MOVE_TIP: Final = query("journal", "move_tip")
 _BATCH_UNITS: Final = 256  # a batch's first unit waits for its last: some 5 ms at most
+_PATIENCE: Final = 0.5
+_LONGEST_PATIENCE_SECONDS: Final = 0.001
 _log: Final = logging.getLogger(__name__)
 
 
@@ -49,6 +52,8 @@ class Writer(Generic[E]):
         self._connection: sqlite3.Connection | None = None
         self._orders: queue.SimpleQueue[Order[E] | None] = queue.SimpleQueue()
         self._batch: list[Order[E]] = []
+        self._crowd = 1  # units that were under way at once when the last batch ended
+        self._patience = 0.0  # seconds to wait for that many
         self._ended: JournalError | None = None
         self._listeners: tuple[Callable[[int], None], ...] = ()
         self._listening = threading.Lock()
@@ -105,18 +110,25 @@ class Writer(Generic[E]):
         batch: list[Order[E]] = []
         self._batch = batch
         order = self._orders.get()
+        deadline = time.monotonic() + self._patience
         while order is not None:
             if order.future.set_running_or_notify_cancel():
                 batch.append(order)
             if len(batch) >= _BATCH_UNITS:
                 return True
             try:
-                order = self._orders.get_nowait()
+                order = self._next(len(batch), deadline)
             except queue.Empty:
                 return True
         if batch:
             self._orders.put(None)  # the end was seen too early; after this batch it is seen again
         return bool(batch)
+
+    def _next(self, gathered: int, deadline: float) -> Order[E] | None:
+        """Return another unit that waits, or comes in a moment: as many as a moment ago share one fsync, not two."""
+        if gathered < self._crowd and (remaining := deadline - time.monotonic()) > 0:
+            return self._orders.get(timeout=remaining)
+        return self._orders.get_nowait()
 
     def _write(self, batch: list[Order[E]]) -> None:
         results: list[tuple[Order[E], Any]] = []
@@ -127,12 +139,16 @@ class Writer(Generic[E]):
             if self._pen.seq != self.last_seq:
                 connection.execute(_MOVE_TIP, (self._pen.seq, self._pen.hash))
             self._fault("journal.before_commit")
+            began = time.monotonic()
             connection.execute("COMMIT")
+            # Waiting for company pays while it is shorter than the commit that it saves.
+            self._patience = min((time.monotonic() - began) * _PATIENCE, _LONGEST_PATIENCE_SECONDS)
         except Exception as error:  # noqa: BLE001 - handed to everybody who waits for this batch
             self._abandon(batch, error)
             return
         self._fault("journal.after_commit")
         self.last_seq = self._pen.seq
+        self._crowd = len(batch) + self._orders.qsize()
         for order, result in results:
             order.future.set_result(result)
         self._tell()

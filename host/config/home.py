@@ -119,6 +119,11 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         return self.run / "address"
 
     @property
+    def certificate(self) -> Path:
+        """A copy of the certificate of a host that listens with TLS, so that the command line can trust it."""
+        return self.run / "certificate.pem"
+
+    @property
     def logs(self) -> Path:
         """Log files."""
         return self.run / "logs"
@@ -156,7 +161,10 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
             raise SettingsError(message) from error
 
     def address(self) -> str:
-        """Return the running host's base URL; raise ResourceBusy (exit 15) when none runs here."""
+        """Return the running host's base URL; raise ResourceBusy (exit 15) when none runs here.
+
+        The file holds a URL, or HOST:PORT for plain http.
+        """
         try:
             text = self.address_file.read_text(encoding="ascii").strip()
         except FileNotFoundError as error:
@@ -164,11 +172,11 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         except (OSError, UnicodeDecodeError) as error:
             message = f"{self.address_file} cannot be read ({error}); run this as the user who runs the host"
             raise SettingsError(message) from error
-        return text.rstrip("/")
+        return f"http://{text}"
 
-    def write_address(self, url: str) -> None:
-        """Tell everybody who may read this home where the host listens."""
-        _write_private(self.address_file, url + "\n")
+    def write_address(self, address: str) -> None:
+        """Tell everybody who may read this home where the host listens, as ADDRESS:PORT."""
+        _write_private(self.address_file, address + "\n")
 
     def forget_address(self) -> None:
         """The host listens no more."""

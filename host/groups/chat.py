@@ -90,6 +90,11 @@ class Chat:
         """The turn that runs."""
         return self._current
 
+    @property
+    def generation(self) -> int:
+        """The lane's generation."""
+        return self._lane.generation
+
     def restore(self) -> None:
         """Take up what the journal says was waiting or running when the last process ended (REC-1)."""
         parked = {row.turn for row in self._record.open_turns() if row.state == "parked"}
@@ -198,6 +203,15 @@ class Chat:
                 return []
             return [self._waiting.pop(message) for message in self._queue.take_steered()]
 
+    def forget_steered(self, message: str) -> None:
+        """A steered message turned out to be the answer to a question: it enters the turn as that."""
+        with self._lock:
+            try:
+                self._queue.drop(message)
+            except IllegalMove:
+                return  # the turn has taken it already; it hears the words twice rather than never
+            self._waiting.pop(message, None)
+
     def close_inbox(self, current: Current) -> bool:
         """Tell whether the turn may end; if so nothing is promised to it any more."""
         with self._lock:
@@ -228,9 +242,7 @@ class Chat:
             self._waiting[row.id] = row
             if placed.disposition is Disposition.STEERED and self._current is not None:
                 turn = self._current.turn
-        event = MessagePlaced(
-            turn=turn, message=row.id, disposition=placed.disposition.value, position=placed.position
-        )
+        event = MessagePlaced(turn=turn, message=row.id, disposition=placed.disposition.value, position=placed.position)
         posted = self._record.post(event) if before is None else self._record.post(before, event)
         return turn, self._current, posted
 

@@ -106,14 +106,23 @@ class Bell:
         try:
             await asyncio.wait({self._future}, timeout=seconds)
         finally:
-            self._drafts.dismiss(self._future)
+            self.dismiss()
+
+    def dismiss(self) -> None:
+        """Do not wait after all."""
+        self._drafts.dismiss(self._future)
 
 
 def _joined(pieces: list[Draft]) -> tuple[Draft, ...]:
     joined: list[Draft] = []
     for piece in pieces:
         last = joined[-1] if joined else None
-        if last and last.turn == piece.turn and last.step == piece.step and piece.offset == last.offset + len(last.text):
+        if (
+            last
+            and last.turn == piece.turn
+            and last.step == piece.step
+            and piece.offset == last.offset + len(last.text)
+        ):
             joined[-1] = msgspec.structs.replace(last, text=last.text + piece.text)
         else:
             joined.append(piece)

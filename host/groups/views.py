@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from host.groups.port import ApprovalView, EventView, TurnView
+from host.groups.port import ApprovalView, EventView, Found, TurnView
 from host.record.events import ApprovalAsked, GroupEvent
 from host.record.record import Record
 from host.record.rows import QuestionRow, TurnRow
-from memory.journal import Stored
+from memory.journal import Hit, Stored
 
 
 def instant(at_us: int) -> str:
@@ -67,3 +67,8 @@ def approval_view(record: Record, group: str, row: QuestionRow) -> ApprovalView 
         asked_at=instant(row.asked_us),
         expires_at=row.expires_at,
     )
+
+
+def found_view(hit: Hit) -> Found:
+    """Return a hit of a search."""
+    return Found(seq=hit.seq, at=instant(hit.at_us), turn=hit.turn, kind=hit.kind, snippet=hit.snippet)

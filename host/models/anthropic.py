@@ -68,7 +68,7 @@ class _Event(msgspec.Struct):
 _decode: Final = msgspec.json.Decoder(_Event).decode
 
 
-class _MessagesReader:
+class MessagesReader:
     """Assembles one reply."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
@@ -77,20 +77,24 @@ class _MessagesReader:
         self._calls: dict[int, CallDraft] = {}
         self._usage = _Usage()
         self._finish: str | None = None
-        self._begun = False
+        self.begun = False  # whether a reply has begun
 
     @property
     def received(self) -> str:
+        """The text that has arrived."""
         return "".join(self._texts)
 
     @property
     def complete(self) -> bool:
+        """Whether the server has said how the reply ended."""
         return self._finish is not None
 
     def whole(self, body: bytes) -> None:
+        """Refuse: no server of this format answers a streaming request so."""
         raise self._violation(f"the server did not stream its reply: {error_text(body)}")
 
     def event(self, data: bytes) -> bool:
+        """Take one event; True when nothing more is to come; raise AttemptError."""
         try:
             event = _decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -101,7 +105,7 @@ class _MessagesReader:
             case _Event(type="content_block_start", content_block=_Block() as block):
                 self._start(event.index, block)
             case _Event(type="message_start", message=_Message() as message):
-                self._begun = True
+                self.begun = True
                 self._count(message.usage)
             case _Event(type="message_delta", delta=_Delta() as delta):
                 self._finish = delta.stop_reason or self._finish
@@ -115,7 +119,7 @@ class _MessagesReader:
     def result(self) -> Inference:
         """Return the reply; raise AttemptError when it is not whole."""
         if self._finish is None:
-            detail = "the stream ended before the reply did" if self._begun else "the server answered without a reply"
+            detail = "the stream ended before the reply did" if self.begun else "the server answered without a reply"
             raise AttemptError(detail, retryable=True, received=self.received)
         usage = self._usage
         cached = usage.cache_read_input_tokens or 0
@@ -168,7 +172,7 @@ class _MessagesReader:
     def _violation(self, detail: str) -> AttemptError:
         """A server that had begun properly stumbled and may be asked again; another is no model server."""
         return AttemptError(
-            detail, reason=Reason.PROTOCOL_VIOLATION, retryable=self._begun, received=self.received, status=200
+            detail, reason=Reason.PROTOCOL_VIOLATION, retryable=self.begun, received=self.received, status=200
         )
 
     def _failure(self, data: bytes, error: dict[str, Any] | str | None) -> AttemptError:
@@ -237,7 +241,7 @@ class AnthropicProvider:
 
     async def infer(self, body: bytes, on_text: Callable[[str], None]) -> Inference:
         """Send `body` once and return the whole reply; raise AttemptError."""
-        reader = _MessagesReader(on_text)
+        reader = MessagesReader(on_text)
         await self._connection.exchange(body, reader)
         return reader.result()
 

@@ -6,10 +6,12 @@ never share connections, so each loop that uses a provider gets a transport of i
 """
 
 import asyncio
+import ssl
 import threading
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from functools import cache
 from typing import Any, Final, Protocol, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -39,6 +41,11 @@ class Reader(Protocol):
     @property
     def received(self) -> str:
         """The text that has arrived."""
+        ...
+
+    @property
+    def begun(self) -> bool:
+        """Whether a reply has begun."""
         ...
 
     @property
@@ -148,7 +155,8 @@ class Connection:
             ) from error
 
     async def _read(self, response: httpx2.Response, reader: Reader) -> None:
-        if response.headers.get("content-type", "").startswith("application/json"):
+        kind = response.headers.get("content-type", "")
+        if kind.startswith("application/json"):
             reader.whole(await _bounded(response, _LONGEST_BODY_BYTES))
             return
         events = EventStream()
@@ -165,6 +173,9 @@ class Connection:
         for data in events.close():
             if reader.event(data):
                 return
+        if size and not reader.begun and not kind.startswith("text/event-stream"):
+            detail = f"{self.url} answered with {kind or 'something'}, which is no model's reply; check base_url"
+            raise AttemptError(detail, reason=Reason.PROTOCOL_VIOLATION, retryable=False, status=_OK)
 
     async def _refusal(self, response: httpx2.Response) -> AttemptError:
         status = response.status_code
@@ -196,10 +207,7 @@ class Connection:
         with self._lock:
             transport = self._transports.get(loop)
             if transport is None:
-                transport = self._transports[loop] = httpx2.AsyncHTTPTransport(
-                    proxy=_proxy_for(self.url),
-                    limits=httpx2.Limits(max_connections=None, keepalive_expiry=_IDLE_SECONDS),
-                )
+                transport = self._transports[loop] = _transport_to(self.url)
             return transport
 
     async def aclose(self) -> None:
@@ -208,6 +216,37 @@ class Connection:
             transport = self._transports.pop(asyncio.get_running_loop(), None)
         if transport is not None:
             await transport.aclose()
+
+
+async def get_body(url: str, *, seconds: float, limit: int) -> bytes | None:
+    """Return the body of a GET; None where nothing answers 200 within `seconds` and `limit` bytes."""
+    transport = _transport_to(url)
+    try:
+        async with asyncio.timeout(seconds):
+            response = await transport.handle_async_request(httpx2.Request("GET", url))
+            try:
+                body = await _bounded(response, limit)
+            finally:
+                await response.aclose()
+    except (httpx2.RequestError, TimeoutError):
+        return None
+    finally:
+        await transport.aclose()
+    return body if response.status_code == _OK and len(body) <= limit else None
+
+
+def _transport_to(url: str) -> httpx2.AsyncHTTPTransport:
+    return httpx2.AsyncHTTPTransport(
+        verify=_trusted() if urlsplit(url).scheme == "https" else False,
+        proxy=_proxy_for(url),
+        limits=httpx2.Limits(max_connections=None, keepalive_expiry=_IDLE_SECONDS),
+    )
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Return the authorities that are trusted; reading them takes long enough to be done once."""
+    return httpx2.create_ssl_context()
 
 
 def _proxy_for(url: str) -> str | None:
@@ -229,10 +268,11 @@ def _chunks(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
 async def _bounded(response: httpx2.Response, limit: int) -> bytes:
     """Return the body, at most about `limit` bytes of it."""
     body = b""
-    async for chunk in response.aiter_bytes():
-        body += chunk
-        if len(body) > limit:
-            break
+    async with aclosing(_chunks(response)) as chunks:
+        async for chunk in chunks:
+            body += chunk
+            if len(body) > limit:
+                break
     return body
 
 

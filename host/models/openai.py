@@ -79,7 +79,7 @@ class _Chunk(msgspec.Struct):
 _decode: Final = msgspec.json.Decoder(_Chunk).decode
 
 
-class _ChatReader:
+class ChatReader:
     """Assembles one reply."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
@@ -90,17 +90,20 @@ class _ChatReader:
         self._usage: _Usage | None = None
         self._finish: str | None = None
         self._done = False
-        self._begun = False
+        self.begun = False  # whether a reply has begun
 
     @property
     def received(self) -> str:
+        """The text that has arrived."""
         return "".join(self._texts)
 
     @property
     def complete(self) -> bool:
-        return self._finish is not None or (self._done and self._begun)
+        """Whether the server has said how the reply ended."""
+        return self._finish is not None or (self._done and self.begun)
 
     def event(self, data: bytes) -> bool:
+        """Take one event; True when nothing more is to come; raise AttemptError."""
         if data == _DONE:
             self._done = True
         else:
@@ -108,13 +111,14 @@ class _ChatReader:
         return self._done
 
     def whole(self, body: bytes) -> None:
+        """Take a reply from a server that does not stream."""
         self._take(body)
         self._done = True
 
     def result(self) -> Inference:
         """Return the reply; raise AttemptError when it is not whole."""
         if not self.complete:
-            detail = "the stream ended before the reply did" if self._begun else "the server answered without a reply"
+            detail = "the stream ended before the reply did" if self.begun else "the server answered without a reply"
             raise AttemptError(detail, retryable=True, received=self.received)
         usage = self._usage or _Usage()
         details = usage.prompt_tokens_details
@@ -137,7 +141,7 @@ class _ChatReader:
         if chunk.usage is not None:
             self._usage = chunk.usage
         if chunk.choices:
-            self._begun = True
+            self.begun = True
             self._choice(chunk.choices[0])
         elif chunk.choices is None and chunk.usage is None:
             raise self._violation("the server's answer has no choices")
@@ -196,7 +200,7 @@ class _ChatReader:
     def _violation(self, detail: str) -> AttemptError:
         """A server that had begun properly stumbled and may be asked again; another is no model server."""
         return AttemptError(
-            detail, reason=Reason.PROTOCOL_VIOLATION, retryable=self._begun, received=self.received, status=200
+            detail, reason=Reason.PROTOCOL_VIOLATION, retryable=self.begun, received=self.received, status=200
         )
 
     def _failure(self, data: bytes, error: dict[str, Any] | str | None) -> AttemptError:
@@ -267,7 +271,7 @@ class OpenAIProvider:
 
     async def infer(self, body: bytes, on_text: Callable[[str], None]) -> Inference:
         """Send `body` once and return the whole reply; raise AttemptError."""
-        reader = _ChatReader(on_text)
+        reader = ChatReader(on_text)
         await self._connection.exchange(body, reader)
         return reader.result()
 

@@ -9,7 +9,7 @@ import asyncio
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from http.cookies import SimpleCookie
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import msgspec
 from litestar.connection import ASGIConnection
@@ -183,7 +183,7 @@ class Door:
 
 
 def _method(connection: Connection) -> str:
-    scope: Mapping[str, Any] = connection.scope
+    scope = cast("Mapping[str, Any]", connection.scope)
     return str(scope.get("method", "WEBSOCKET"))  # a socket's handshake counts as a change (PAN-2)
 
 

@@ -86,7 +86,7 @@ def close_streams(app: Litestar) -> None:
 
 
 def _open_routes(door: Door) -> list[Router]:
-    forms = Router(path="/", route_handlers=[pages.login], guards=[door.same_origin])
+    forms = Router(path="/", route_handlers=[pages.sign_in], guards=[door.same_origin])
     return [
         Router(path="/", route_handlers=[pages.login_page, pages.favicon, pages.healthz, static_file]),
         forms,
@@ -139,8 +139,11 @@ def _openapi(version: str, door: Door) -> OpenAPIConfig:
         title="Elis",
         version=version,
         description="What the panel and the command line ask of an Elis host.",
-        openapi_router=Router(path="/api/v1", route_handlers=[], guards=[door.operator]),
-        render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+        # The router is the document itself: Litestar adds its own "not found" page to whatever router it is given.
+        openapi_router=Router(
+            path="/api/v1/openapi.json", route_handlers=[], guards=[door.operator], include_in_schema=False
+        ),
+        render_plugins=[JsonRenderPlugin(path="/")],
         components=Components(security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}),
         use_handler_docstrings=True,
     )

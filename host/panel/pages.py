@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 from litestar import Response, get, post
 from litestar.enums import RequestEncodingType
-from litestar.params import Body, Parameter
+from litestar.params import Body
 from litestar.response import Redirect
 from litestar.status_codes import HTTP_303_SEE_OTHER
 
@@ -22,17 +22,17 @@ class SignInForm(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/login", include_in_schema=False)
-async def login_page(documents: TheDocuments, code: Annotated[str, Parameter(max_length=200)] = "") -> Response[str]:
+async def login_page(documents: TheDocuments) -> Response[str]:
     """Show the page that signs in.
 
-    The code is used up by the form's POST, which the page's script sends at once, not by opening the link: previews
-    and virus scanners open links, too.
+    The code is used up by a POST, which the page's script sends with what stands in the address, not by opening the
+    link: previews and virus scanners open links, too.
     """
-    return documents.page("login.html", {"code": code})
+    return documents.page("login.html")
 
 
-@post("/login", include_in_schema=False, status_code=HTTP_303_SEE_OTHER)
-async def login(
+@post("/sign-in", include_in_schema=False, status_code=HTTP_303_SEE_OTHER)
+async def sign_in(
     request: AnyRequest,
     data: Annotated[SignInForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
     sessions: TheSessions,

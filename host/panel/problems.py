@@ -4,6 +4,7 @@ Every error of the web edge is translated here and nowhere else. What nobody for
 without it.
 """
 
+import traceback
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
@@ -140,8 +141,10 @@ def exception_handlers(documents: Documents) -> dict[int | type[Exception], Answ
 
     def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
         problem = problem_of(error, request.url.path)
-        if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            _log.error("request failed", path=problem.instance, reason=problem.reason, exc_info=error)
+        if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+            # Formatted here: a console's own tracebacks show local variables, and among them requests with tokens.
+            trace = "" if isinstance(error, ElisError) else "".join(traceback.format_exception(error))
+            _log.error("request failed", path=problem.instance, reason=problem.reason, error=str(error), trace=trace)
         headers = headers_of(error)
         if wants_page(request):
             return documents.failure(problem.status, problem.title, problem.detail, headers)

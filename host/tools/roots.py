@@ -8,7 +8,7 @@ which reads and writes; this module opens by O_PATH only, so no device or pipe i
 import errno
 import os
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -189,6 +189,17 @@ class Roots:
             if path.startswith(real + "/"):
                 return Place(root=root.name, inner=path[len(real) + 1 :])
         return None
+
+
+def plain_folder(parent: int, name: str) -> int:
+    """Open the folder `name`, made when it is missing; raise PathViolation for a link or anything else."""
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o755, dir_fd=parent)
+    try:
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    except OSError as error:
+        message = f"{name!r} in the workspace must be a plain folder ({error.strerror}); move what is there away"
+        raise PathViolation(message) from error
 
 
 def real_path(descriptor: int) -> str:

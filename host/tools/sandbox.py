@@ -1,30 +1,30 @@
-"""Where shell commands run: the interface of every back end."""
+"""Where shell commands run: the interface of every back end, and the choice between them.
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+A back end runs one command at a time, as often as it is asked, from any lane; it kills the whole of it on time-out and
+on cancellation. `bwrap` is the boundary; `none` must be written by the operator. A back end that cannot be had says
+so and how to put it right; nothing is ever run outside it instead (BOX-3). The gate's decisions lie above.
+"""
 
-import msgspec
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, assert_never
 
+from host.config.settings import SandboxSettings
+from host.errors import Unsupported
+from host.tools.bare import BareSandbox
+from host.tools.bwrap import BwrapSandbox
+from host.tools.finished import Finding, Finished
+from host.tools.roots import Root
 
-class Finished(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended."""
-
-    exit_code: int
-    output: str
-    timed_out: bool
-    truncated: bool
-
-
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """What a look at the back end found."""
-
-    ok: bool
-    text: str
-    fix: str = ""
+__all__ = ["Finding", "Finished", "Sandbox", "sandbox_from"]
 
 
 class Sandbox(Protocol):
     """One back end."""
+
+    @property
+    def bare(self) -> bool:
+        """Whether commands run unconfined, so that each one must be asked about."""
+        ...
 
     async def run(
         self,
@@ -35,13 +35,34 @@ class Sandbox(Protocol):
         environment: Mapping[str, str],
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
-        """Run `command`."""
+        """Run `command` by a shell in the folder `cwd` (relative to /workspace); at the end all of it is gone.
+
+        `environment` is added to the few variables that the back end states; nothing of the host's is inherited.
+        `on_output` hears the output as it comes. Raise Unsupported, with the fix, when the back end cannot be had.
+        """
         ...
 
     def check(self) -> Finding:
-        """Look whether it works."""
+        """Run a trial command, holding the thread for some tens of milliseconds."""
         ...
 
     def describe(self) -> str:
-        """Say where commands run."""
+        """Say in a sentence or two where commands run and what they reach, for the model and for people."""
         ...
+
+
+def sandbox_from(settings: SandboxSettings, roots: Sequence[Root]) -> Sandbox:
+    """Return the back end that the settings name; raise Unsupported for what there is none for yet."""
+    if settings.network:
+        message = "sandbox.network needs the egress proxy, which this version does not have; set network = []"
+        raise Unsupported(message)
+    match settings.backend:
+        case "bwrap":
+            return BwrapSandbox(roots)
+        case "none":
+            return BareSandbox(roots)
+        case "container" | "ssh":
+            message = f'sandbox.backend = "{settings.backend}" is not available in this version; use "bwrap"'
+            raise Unsupported(message)
+        case _:
+            assert_never(settings.backend)

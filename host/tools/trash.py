@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from host.errors import PathViolation
 from host.tools.paths import PRIVATE
+from host.tools.roots import plain_folder
 
 FOLDER: Final = f"{PRIVATE}/trash"
 VERSIONS: Final = 200  # a long turn makes some dozens of edits; this spans several
@@ -33,7 +33,7 @@ class Version(msgspec.Struct, frozen=True, kw_only=True):
 
 def private_folder(workspace: int) -> int:
     """Open `.elis` of the workspace, made when it is missing; raise PathViolation when it is no folder."""
-    return _folder(workspace, PRIVATE)
+    return plain_folder(workspace, PRIVATE)
 
 
 def keep(workspace: int, key: str, version: Version) -> str:
@@ -41,7 +41,7 @@ def keep(workspace: int, key: str, version: Version) -> str:
     name = f"{re.sub(r'[^A-Za-z0-9._-]', '-', key)[:_KEY_CHARS]}~{_shortened(version.name)}"
     private = private_folder(workspace)
     try:
-        trash = _folder(private, "trash")
+        trash = plain_folder(private, "trash")
     finally:
         os.close(private)
     try:
@@ -91,16 +91,6 @@ def _prune(trash: int, newest: str) -> None:
         if (count > VERSIONS or size > BYTES) and not stat.S_ISDIR(status.st_mode):
             with suppress(FileNotFoundError):  # another lane pruned it
                 os.unlink(name, dir_fd=trash)
-
-
-def _folder(parent: int, name: str) -> int:
-    with suppress(FileExistsError):
-        os.mkdir(name, 0o755, dir_fd=parent)
-    try:
-        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    except OSError as error:
-        message = f"{PRIVATE} in the workspace must be plain folders that belong to Elis ({error}); move {name!r} away"
-        raise PathViolation(message) from error
 
 
 def _exists(folder: int, name: str) -> bool:

@@ -89,7 +89,7 @@ class TurnState:
         match event:
             case TurnStarted():
                 self.started = event
-            case MessageEntered(text=text):
+            case MessageEntered(text=text) if text:  # without text it was the answer to a question
                 self.items.append(Said(text))
             case Noticed(code=code, text=text, to=to):
                 self.noticed.add(code)

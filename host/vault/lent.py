@@ -25,7 +25,6 @@ class Span(msgspec.Struct, frozen=True, order=True):
     start: int
     end: int
     replacement: bytes
-    growing: bool = False  # more of it may follow where the text ends
 
 
 class _Form(msgspec.Struct, frozen=True):
@@ -77,7 +76,7 @@ class LentValue:
         """Return the earliest byte from which the end of `text` is a beginning of the value; its length if none is."""
         earliest = len(text.raw) - _overlap(text.raw, self.plain)
         for form in self.forms:
-            if overlap := _overlap(text.flat, form.core):
+            if overlap := _overlap(text.flat, form.core) or _edge_overlap(text.flat, form):
                 start = max(0, len(text.flat) - overlap - form.left_edge)
                 earliest = min(earliest, text.traced.back(start, len(text.flat))[0])
         # A zero at the end may be the first half of a 0x that stands between two digits.
@@ -143,7 +142,7 @@ def settled(spans: list[Span]) -> list[Span]:
         if last is None or span.start >= last.end:
             merged.append(span)
         elif span.end > last.end:
-            merged[-1] = Span(last.start, span.end, last.replacement, span.growing)
+            merged[-1] = Span(last.start, span.end, last.replacement)
     return merged
 
 
@@ -170,6 +169,18 @@ def _all(data: bytes, needle: bytes) -> list[int]:
         found.append(at)
         at = data.find(needle, at + len(needle))
     return found
+
+
+def _edge_overlap(data: bytes, form: _Form) -> int:
+    """Return how many bytes of the end of `data` are the whole core with a part of what may follow it."""
+    if not form.right_edge:
+        return 0
+    bare = data.rstrip(b"=")
+    for extra in (0, 1):
+        core = bare[: len(bare) - extra]
+        if core.endswith(form.core) and all(byte in _BASE64 for byte in bare[len(core) :]):
+            return len(data) - len(core) + len(form.core)
+    return 0
 
 
 def _overlap(data: bytes, needle: bytes) -> int:

@@ -1,0 +1,75 @@
+"""What each group is told about itself when it is launched: its settings, its models, its folders.
+
+A model that was found by looking is used and shown, not written down (the contract, Set-up).
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from host.config.home import Home
+from host.config.settings import ModelSettings, Settings
+from host.errors import SettingsError
+from host.faults import VARIABLE as FAULTS_VARIABLE
+from host.groups.assembly import Blueprint
+from host.models.discovery import FoundModel
+
+MAIN_MODEL: Final = "main"
+
+
+class Models(msgspec.Struct, frozen=True, kw_only=True):
+    """The models of the host: those of the settings, and the one that was found when there are none."""
+
+    found: FoundModel | None
+
+    def table(self, settings: Settings) -> dict[str, ModelSettings]:
+        """Return all models by name."""
+        if self.found is None or settings.models:
+            return settings.models
+        return {MAIN_MODEL: self.found.settings}
+
+    def of_group(self, name: str, settings: Settings) -> ModelSettings:
+        """Return the model of a group; raise SettingsError."""
+        table = self.table(settings)
+        model = table.get(settings.groups[name].model)
+        if model is None:
+            known = ", ".join(table) or "none"
+            raise SettingsError(
+                f"[groups.{name}] model = {settings.groups[name].model!r} is no entry of [models]; there are: {known}"
+            )
+        return model
+
+    def need_embedded(self, settings: Settings) -> bool:
+        """Whether any group uses the embedded model."""
+        table = self.table(settings)
+        return any(
+            model is not None and model.provider == "embedded"
+            for model in (table.get(group.model) for group in settings.groups.values())
+        )
+
+
+def blueprint_for(  # noqa: PLR0913 - the parts of a host that a group's process cannot see
+    name: str, home: Home, settings: Settings, models: Models, embedded_url: str, embedded_key: str
+) -> Blueprint:
+    """Return what the process of group `name` needs; raise SettingsError."""
+    model = models.of_group(name, settings)
+    if model.provider == "embedded":
+        model = msgspec.structs.replace(model, base_url=embedded_url)
+    return Blueprint(
+        name=name,
+        root=str(home.group(name).root),
+        run=str(home.run),
+        settings=settings.groups[name],
+        model_name=settings.groups[name].model,
+        model=model,
+        embedded_key=embedded_key,
+        secrets=settings.secrets,
+        faults=faults_text(os.environ),
+    )
+
+
+def faults_text(environment: Mapping[str, str]) -> str:
+    """Return what is armed from outside."""
+    return environment.get(FAULTS_VARIABLE, "")

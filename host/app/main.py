@@ -1,0 +1,139 @@
+"""`elis up`: one host on one home, from the settings to the last child's end.
+
+It is the composition root: the only place that knows all rooms. The order of start and stop is to be read here and in
+`host.app.supervisor`.
+"""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import httpx2
+
+from host.app.blueprints import Models
+from host.app.supervisor import Supervisor
+from host.app.version import VERSION
+from host.config.home import Home
+from host.config.load import load
+from host.config.settings import Settings
+from host.config.write import write_first
+from host.errors import ElisError, ResourceBusy
+from host.models.discovery import FoundModel, find_model
+from host.panel.app import build_app
+from host.panel.listen import check_listen
+from host.panel.server import PanelServer
+from host.panel.sessions import Sessions
+from host.record.host_record import HostJournal
+from host.telemetry import configure
+from host.tools.catalogue import TOOL_NAMES
+
+DETACHED_SECONDS: Final = 30.0  # how long `elis up --detach` waits for the panel to answer
+SETTINGS_EXIT: Final = 1
+
+
+def run(home_folder: Path | None, *, detach: bool) -> int:
+    """Run a host in the foreground, or start one in the background; return the exit code."""
+    home = Home.find(home_folder, os.environ)
+    if detach:
+        return _detach(home)
+    home.prepare()
+    with home.hold():
+        if write_first(home.settings):
+            print(f"wrote a first {home.settings}", file=sys.stderr)
+        settings = load(home.settings, TOOL_NAMES)
+        configure(home.logs / "host.log")
+        return asyncio.run(_serve(home, settings))
+
+
+async def _serve(home: Home, settings: Settings) -> int:
+    """Start everything, wait for the end, stop everything."""
+    record = HostJournal.open(home.journal, _now_us)
+    try:
+        found = None if settings.models else await find_model(os.environ)
+        supervisor = Supervisor(home, settings, Models(found=found), record)
+        sessions = Sessions(record, _now_us)
+        await sessions.restore()
+        site = check_listen(settings.host.listen)
+        app = build_app(
+            supervisor,
+            sessions,
+            token=home.token(),
+            site=site,
+            record=record,
+            now_us=_now_us,
+            host_name=settings.host.name,
+            version=VERSION,
+        )
+        server = PanelServer(app, site)
+        supervisor.address = server.address
+        stop_signal = _signals(supervisor)
+        await server.start()
+        home.write_address(server.address)
+        _greet(server, sessions, found)
+        await supervisor.start()
+        await supervisor.wait()
+        await supervisor.stop(stop_signal.get("name", "asked by the API"))
+        await server.stop()
+        home.forget_address()
+    finally:
+        record.close()
+    return 0
+
+
+def _signals(supervisor: Supervisor) -> dict[str, str]:
+    """Let SIGTERM and SIGINT ask for the end; a second one ends at once, with nothing lost."""
+    seen: dict[str, str] = {}
+
+    def asked(number: int) -> None:
+        if "name" in seen:
+            os._exit(128 + number)
+        seen["name"] = signal.Signals(number).name
+        supervisor.request_shutdown()
+
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked, number)
+    return seen
+
+
+def _greet(server: PanelServer, sessions: Sessions, found: FoundModel | None) -> None:
+    if found is not None:
+        print(f"model: {found.how}", file=sys.stderr)
+    link = f"{server.url}/login?code={sessions.invite().code}"
+    print(f"Elis {VERSION} listens on {server.url}\nOpen this link once, within ten minutes:\n{link}", flush=True)
+
+
+def _detach(home: Home) -> int:
+    """Start the host in a session of its own and return once its panel answers."""
+    home.prepare()
+    if (pid := home.holder()) is not None:
+        raise ResourceBusy(f"a host runs on {home.root} already (process {pid})")
+    home.forget_address()
+    command = [sys.executable, "-m", "host.cli.main", "up", "--home", str(home.root)]
+    with (home.logs / "up.log").open("ab") as log:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+    until = time.monotonic() + DETACHED_SECONDS
+    while time.monotonic() < until:
+        if child.poll() is not None:
+            raise ElisError(f"the host ended with code {child.returncode}; {home.logs / 'up.log'} says why")
+        if home.address_file.exists() and _answers(home.address()):
+            print(f"the host runs (process {child.pid}); `elis panel` prints a login link", file=sys.stderr)
+            return 0
+        time.sleep(0.1)
+    raise ElisError(f"the host did not answer within {DETACHED_SECONDS:.0f} s; {home.logs / 'up.log'} says why")
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx2.get(f"{url}/healthz", timeout=2, trust_env=False).is_success
+    except httpx2.HTTPError:
+        return False
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000

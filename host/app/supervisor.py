@@ -1,0 +1,228 @@
+"""The running host: its groups, its services, and the order in which they start and stop.
+
+The panel listens before Ray is up; groups are launched as soon as Ray and, where one uses it, the embedded model are
+there, and none waits for another (LANE-4). What dies is started again; what cannot start says why.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
+
+import msgspec
+
+from host.app.blueprints import Models, blueprint_for
+from host.app.version import VERSION
+from host.config.home import Home
+from host.config.load import load
+from host.config.settings import Settings
+from host.config.write import add_group, remove_group
+from host.errors import ElisError, NotFound, ResourceBusy
+from host.groups.actor import Cluster, RemoteGroup
+from host.groups.port import GroupPort
+from host.groups.views import instant
+from host.panel.directory import GroupStarting, HostView, NewGroup, ServiceView
+from host.record.host_events import HostStarted, HostStopped
+from host.record.host_record import HostJournal
+from host.services.child import EmbeddedModel
+
+_LOG: Final = logging.getLogger(__name__)
+
+LOOK_SECONDS: Final = 0.5  # how often Ray's own processes are looked after
+RESTART_PAUSE_SECONDS: Final = 1.0
+RESTART_PAUSE_MOST_SECONDS: Final = 30.0
+DRAIN_SECONDS: Final = 20.0  # OPS-1
+
+
+class Supervisor:
+    """Owns what a host runs beside the web server. Lives in one event loop."""
+
+    def __init__(self, home: Home, settings: Settings, models: Models, record: HostJournal) -> None:
+        self._home = home
+        self._settings = settings
+        self._models = models
+        self._record = record
+        self._cluster = Cluster(home.root, home.keys / "ray")
+        self._embedded = EmbeddedModel() if models.need_embedded(settings) else None
+        self._ray_state = ServiceView(name="ray", state="starting")
+        self._embedded_state = ServiceView(name="embedded model", state="starting" if self._embedded else "off")
+        self._ready: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._shutdown = asyncio.Event()
+        self._started_us = time.time_ns() // 1000
+        self.address = ""
+
+    # What the panel asks (host.panel.directory.Directory)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all configured groups."""
+        return tuple(self._settings.groups)
+
+    def group(self, name: str) -> GroupPort:
+        """Return a way to the group; raise NotFound or GroupStarting."""
+        if name not in self._settings.groups:
+            known = ", ".join(self._settings.groups) or "none"
+            raise NotFound(f"there is no group {name!r}; the groups are: {known}")
+        if name not in self._ready:
+            problem = self._ray_state.detail or "Ray is coming up"
+            raise GroupStarting(f"group {name} is starting ({problem}); try again in a few seconds")
+        return RemoteGroup(self._cluster, name)
+
+    async def add(self, new: NewGroup) -> None:
+        """Write the group into the settings and start it; raise SettingsError or ResourceBusy."""
+        if new.name in self._settings.groups:
+            raise ResourceBusy(f"group {new.name} exists already")
+        add_group(self._home.settings, new.name, model=new.model)
+        self._settings = load(self._home.settings)
+        self._home.group(new.name).prepare()
+        if self._ray_state.state == "running":
+            await self._launch(new.name)
+
+    async def remove(self, name: str, *, delete: bool) -> None:
+        """Stop the group and take it out of the settings; raise NotFound or SettingsError."""
+        if name not in self._settings.groups:
+            raise NotFound(f"there is no group {name!r}")
+        remove_group(self._home.settings, name)
+        self._settings = load(self._home.settings)
+        self._ready.discard(name)
+        await asyncio.to_thread(self._cluster.end, name)
+        if delete:
+            await asyncio.to_thread(shutil.rmtree, self._home.group(name).root, ignore_errors=True)
+
+    async def status(self) -> HostView:
+        """Return the host at a glance."""
+        return HostView(
+            name=self._settings.host.name,
+            version=VERSION,
+            pid=os.getpid(),
+            started_at=instant(self._started_us),
+            address=self.address,
+            default_group=self._settings.host.default_group,
+            services=(self._ray_state, self._embedded_now()),
+        )
+
+    def request_shutdown(self) -> None:
+        """Ask the host to stop."""
+        self._shutdown.set()
+
+    # Start and stop, each to be read from top to bottom (OPS-1)
+
+    async def start(self) -> None:
+        """Begin to bring up the services and the groups; returns at once, the panel answers meanwhile."""
+        await self._record.append(HostStarted(pid=os.getpid(), version=VERSION))
+        for name in self._settings.groups:
+            self._home.group(name).prepare()
+        self._own(self._bring_up(), "bring up")
+
+    async def wait(self) -> None:
+        """Return when somebody asked for the end."""
+        await self._shutdown.wait()
+
+    async def stop(self, why: str) -> None:
+        """Refuse new work, let running turns end within a bound, leave the rest resumable, end the children."""
+        groups = [RemoteGroup(self._cluster, name) for name in self._ready]
+        self._ready.clear()
+        await _drained(groups)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._embedded is not None:
+            await self._embedded.stop()
+        await asyncio.to_thread(self._cluster.stop)
+        await self._record.append(HostStopped(why=why))
+
+    async def _bring_up(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._start_embedded(), name="start the embedded model")
+            group.create_task(self._start_ray(), name="start ray")
+        for name in self._settings.groups:
+            await self._launch(name)
+        await self._keep_ray()
+
+    async def _start_embedded(self) -> None:
+        if self._embedded is None:
+            return
+        try:
+            await self._embedded.start()
+        except ElisError as error:
+            self._embedded_state = ServiceView(name="embedded model", state="failed", detail=error.message)
+            return
+        self._embedded_state = ServiceView(name="embedded model", state="running")
+
+    async def _start_ray(self) -> None:
+        pause = RESTART_PAUSE_SECONDS
+        while True:
+            try:
+                await asyncio.to_thread(self._cluster.start)
+            except Exception as error:  # Ray's own failures have no common root; each is shown and tried again
+                _LOG.exception("Ray did not start")
+                detail = f"Ray did not start ({type(error).__name__}: {error}); it is tried again every {pause:.0f} s"
+                self._ray_state = ServiceView(name="ray", state="failed", detail=detail)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, RESTART_PAUSE_MOST_SECONDS)
+            else:
+                self._ray_state = ServiceView(name="ray", state="running")
+                return
+
+    async def _keep_ray(self) -> None:
+        """Start Ray again, and the groups with it, when one of its own processes is gone."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if self._cluster.alive():
+                continue
+            _LOG.warning("a process of Ray is gone; Ray and the groups are started again")
+            self._ray_state = ServiceView(name="ray", state="starting", detail="Ray is being started again")
+            self._ready.clear()
+            with contextlib.suppress(Exception):  # what is left of a dead cluster may refuse to be shut down
+                await asyncio.to_thread(self._cluster.stop)
+            await self._start_ray()
+            for name in self._settings.groups:
+                await self._launch(name)
+
+    async def _launch(self, name: str) -> None:
+        base_url, key = "", ""
+        if self._embedded is not None and self._embedded_state.state == "running":
+            base_url, key = self._embedded.base_url, self._embedded.key
+        blueprint = blueprint_for(name, self._home, self._settings, self._models, base_url, key)
+        await asyncio.to_thread(self._cluster.launch, blueprint)
+        self._ready.add(name)
+
+    def _embedded_now(self) -> ServiceView:
+        if self._embedded is not None and self._embedded.problem and self._embedded_state.state == "running":
+            return msgspec.structs.replace(self._embedded_state, state="failed", detail=self._embedded.problem)
+        return self._embedded_state
+
+    def _own(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._died)
+
+    def _died(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _LOG.error("the task %r of the host failed; the host stops", task.get_name(), exc_info=error)
+            self._shutdown.set()
+
+
+async def _drained(groups: list[RemoteGroup]) -> None:
+    """Wait until no lane runs, at most the bound; a group that does not answer counts as idle."""
+    until = time.monotonic() + DRAIN_SECONDS
+    while groups and time.monotonic() < until:
+        busy = [group for group in groups if await _is_busy(group)]
+        if not busy:
+            return
+        groups = busy
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def _is_busy(group: RemoteGroup) -> bool:
+    try:
+        async with asyncio.timeout(2):
+            view = await group.view()
+    except (ElisError, TimeoutError):
+        return False
+    return any(lane.state == "running" for lane in view.lanes)

@@ -1,0 +1,305 @@
+"""The Ray shell around a group: naming, restart, health, no logic; the only module that imports Ray.
+
+An actor has doors (concurrency groups) and behind them the plain `Group`. Ray restarts a dead actor
+(`max_restarts=-1`) and never repeats a call by itself (`max_task_retries=0`): the group resumes from its journal.
+Every socket of Ray listens on loopback, its token is a file of ours, and its session folder is swept at each start.
+"""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import os
+import secrets
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from host.errors import ElisError, ResourceBusy
+from host.groups.assembly import Blueprint, open_group
+from host.groups.port import (
+    ApprovalView,
+    EventView,
+    Found,
+    GroupView,
+    Placement,
+    Queued,
+    Say,
+    Settlement,
+    Stopped,
+    TurnView,
+    Verified,
+    Watched,
+)
+
+# Before the import of Ray: without the first, its servers listen on every address of the machine.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+os.environ["RAY_AUTH_MODE"] = "token"
+os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # what Ray 2.60 warns about otherwise
+
+import ray  # noqa: E402 - see above
+import ray.exceptions  # noqa: E402 - see above
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+OBJECT_STORE_BYTES: Final = 80 * 2**20  # Ray's least; nothing of ours goes through it
+SWITCH_SECONDS: Final = 0.001  # STOP-2: a call beside a busy thread takes 7 ms instead of 26
+ORPHAN_LOOK_SECONDS: Final = 0.25
+RETRY_SECONDS: Final = 0.1
+RESTART_PATIENCE_SECONDS: Final = 20.0  # a killed actor answers again after about 2 s, and may wait 10 s for its lock
+
+DOORS: Final = {"control": 64, "chat": 64, "look": 512}
+
+
+class GroupActor:
+    """A group in a process of its own."""
+
+    def __init__(self, blueprint: Blueprint) -> None:
+        """Open the group and resume what was under way."""
+        sys.setswitchinterval(SWITCH_SECONDS)
+        _end_with_parent()
+        self._group = open_group(blueprint)
+        self._group.resume()
+
+    @ray.method(concurrency_group="control")
+    async def control(self, method: str, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - any of the port's
+        """Steer: stop, settle, release, drop, view, and what else must never wait for talk."""
+        return await getattr(self._group, method)(*args, **kwargs)
+
+    @ray.method(concurrency_group="chat")
+    async def say(self, say: Say) -> Placement:
+        """Say something to the group."""
+        return await self._group.say(say)
+
+    @ray.method(concurrency_group="look")
+    async def look(self, method: str, *args: object) -> Any:  # noqa: ANN401 - any of the port's
+        """Read: events, watch, turns, search."""
+        return await getattr(self._group, method)(*args)
+
+    @ray.method(concurrency_group="control")
+    async def close(self) -> None:
+        """Let go of the journal; the process ends after that."""
+        await asyncio.to_thread(self._group.close)
+
+
+def _end_with_parent() -> None:
+    """End this process when the raylet that started it is gone: Ray alone leaves it running for 20 s and more."""
+    parent = os.getppid()
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(ORPHAN_LOOK_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=look, name="orphan-watch", daemon=True).start()
+
+
+class Cluster:
+    """The Ray of one host: started, watched and ended by the supervisor. Methods block; call them off the loop."""
+
+    def __init__(self, home: Path, token_file: Path) -> None:
+        """Use a short folder under /tmp, because socket paths end at 107 bytes."""
+        digest = hashlib.blake2b(str(home).encode(), digest_size=4).hexdigest()
+        self._folder = Path("/tmp") / f"elis-{os.getuid()}-{digest}"  # noqa: S108 - made 0700 and checked below
+        self._token_file = token_file
+        self._actors: dict[str, Any] = {}
+        self._processes: list[psutil.Process] = []
+
+    def start(self) -> None:
+        """Start Ray and wait until it answers; leftovers of an earlier start are ended first."""
+        self._sweep()
+        self._write_token()
+        os.environ["RAY_AUTH_TOKEN_PATH"] = str(self._token_file)
+        ray.init(
+            include_dashboard=False,
+            log_to_driver=False,
+            configure_logging=False,
+            num_cpus=max(2, os.cpu_count() or 2),
+            object_store_memory=OBJECT_STORE_BYTES,
+            _temp_dir=str(self._folder),
+        )
+        self._processes = [
+            child
+            for child in psutil.Process().children()
+            if child.name() in {"raylet", "gcs_server"} or "raylet" in " ".join(child.cmdline())[:200]
+        ]
+
+    def alive(self) -> bool:
+        """Whether Ray's own processes still run."""
+        return bool(self._processes) and all(
+            process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in self._processes
+        )
+
+    def stop(self) -> None:
+        """End all actors and Ray itself."""
+        self._actors.clear()
+        ray.shutdown()
+        self._processes = []
+        self._sweep()
+
+    def launch(self, blueprint: Blueprint) -> None:
+        """Start the actor of a group; it is not waited for (LANE-4)."""
+        remote = ray.remote(concurrency_groups=DOORS, num_cpus=0, max_restarts=-1, max_task_retries=0)(GroupActor)
+        self._actors[blueprint.name] = remote.options(name=f"group-{blueprint.name}").remote(blueprint)
+
+    def end(self, name: str) -> None:
+        """End the actor of a group."""
+        actor = self._actors.pop(name, None)
+        if actor is not None:
+            with contextlib.suppress(ray.exceptions.RayError, TimeoutError):
+                ray.get(actor.close.remote(), timeout=5)
+            ray.kill(actor)
+
+    def actor(self, name: str) -> Any:  # noqa: ANN401 - Ray's handles have no type
+        """Return the handle of a group's actor; raise ResourceBusy before it is launched."""
+        actor = self._actors.get(name)
+        if actor is None:
+            raise ResourceBusy(f"group {name} is starting; try again in a few seconds")
+        return actor
+
+    def _write_token(self) -> None:
+        self._token_file.parent.mkdir(parents=True, exist_ok=True)
+        if not self._token_file.exists():
+            descriptor = os.open(self._token_file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_hex(32))
+
+    def _sweep(self) -> None:
+        """End processes that an earlier host left in our own session folder, and remove it."""
+        marker = f"{self._folder}/"
+        leftovers = [process for process in psutil.process_iter(["cmdline", "uids"]) if _belongs(process, marker)]
+        for process in leftovers:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(leftovers, timeout=5)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.mkdir(mode=0o700, parents=False, exist_ok=True)
+        if self._folder.stat().st_uid != os.getuid():
+            raise ResourceBusy(f"{self._folder} belongs to another user; remove it and start again")
+
+
+def _belongs(process: psutil.Process, marker: str) -> bool:
+    if process.pid == os.getpid():
+        return False
+    command = process.info["cmdline"] or []
+    return any(marker in argument for argument in command)
+
+
+class RemoteGroup:
+    """A group in another process: the port's calls carried over Ray. Errors are the group's own, or ResourceBusy."""
+
+    def __init__(self, cluster: Cluster, name: str) -> None:
+        self._cluster = cluster
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The group's name."""
+        return self._name
+
+    async def say(self, say: Say) -> Placement:
+        """See GroupPort; repeated safely over a restart, because the key makes it one message."""
+        return await self._patient(lambda actor: actor.say.remote(say))
+
+    async def stop(self, lane: str, *, all_lanes: bool, by: str) -> Stopped:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.control.remote("stop", lane, all_lanes=all_lanes, by=by))
+
+    async def view(self) -> GroupView:
+        """See GroupPort; does not wait for a restart."""
+        view: GroupView = await self._once(lambda actor: actor.control.remote("view"))
+        return view
+
+    async def events(self, after: int, limit: int) -> tuple[EventView, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("events", after, limit))
+
+    async def watch(self, after: int, cursor: int, seconds: float) -> Watched:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("watch", after, cursor, seconds))
+
+    async def turns(self, limit: int, before: str) -> tuple[TurnView, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("turns", limit, before))
+
+    async def turn_events(self, turn: str) -> tuple[EventView, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("turn_events", turn))
+
+    async def request_body(self, seq: int) -> bytes:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("request_body", seq))
+
+    async def approvals(self) -> tuple[ApprovalView, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.control.remote("approvals"))
+
+    async def settle(self, approval: str, *, verdict: str, by: str, text: str) -> Settlement:
+        """See GroupPort; a repeated answer is the same answer."""
+        return await self._patient(
+            lambda actor: actor.control.remote("settle", approval, verdict=verdict, by=by, text=text)
+        )
+
+    async def queue(self) -> tuple[Queued, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.control.remote("queue"))
+
+    async def release(self, message: str) -> Placement:
+        """See GroupPort."""
+        released: Placement = await self._once(lambda actor: actor.control.remote("release", message))
+        return released
+
+    async def drop(self, message: str, by: str) -> None:
+        """See GroupPort."""
+        await self._once(lambda actor: actor.control.remote("drop", message, by))
+
+    async def search(self, text: str, limit: int) -> tuple[Found, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("search", text, limit))
+
+    async def verify(self) -> Verified:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("verify"))
+
+    async def instructions(self) -> dict[str, str]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("instructions"))
+
+    async def _patient(self, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - what the method returns
+        """Make a call that may be repeated: while the group restarts, wait for it within a bound."""
+        until = time.monotonic() + RESTART_PATIENCE_SECONDS
+        while True:
+            try:
+                return await self._once(call)
+            except _Restarting as error:
+                if time.monotonic() > until:
+                    raise ResourceBusy(str(error)) from error
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def _once(self, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - what the method returns
+        try:
+            return await call(self._cluster.actor(self._name))
+        except ray.exceptions.RayTaskError as error:
+            if isinstance(error.cause, ElisError):
+                raise error.cause from None
+            raise
+        except ray.exceptions.RayActorError as error:
+            raise _Restarting(f"group {self._name} is restarting: {_first_line(error)}") from error
+        except ray.exceptions.RayError as error:
+            raise ResourceBusy(f"group {self._name} cannot be reached: {_first_line(error)}") from error
+
+
+class _Restarting(ResourceBusy):
+    """The group's process is being started again."""
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

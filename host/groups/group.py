@@ -1,0 +1,282 @@
+"""One group: its journal, its lanes, its desk, as plain classes that run without Ray (LANE-4).
+
+`open` takes the journal and resumes what was under way; the methods are the group's port, called on the control door.
+Turns run on lane threads. Nothing here decides policy or judges a turn.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from host.errors import AuditFailure, NotFound
+from host.gate.desk import Desk
+from host.groups.chat import LANE, Chat, is_stop_word
+from host.groups.drafts import Drafts
+from host.groups.port import (
+    ApprovalView,
+    EventView,
+    Found,
+    GroupView,
+    LaneView,
+    Placement,
+    Queued,
+    Say,
+    Settlement,
+    Stopped,
+    TurnView,
+    Verified,
+    Watched,
+)
+from host.groups.session import Sessions
+from host.groups.unrecorded import Unrecorded
+from host.groups.views import approval_view, event_view, found_view, turn_view
+from host.ids import MESSAGE, new_id
+from host.record.events import MessageEntered, RequestSent
+from host.record.record import Record
+from host.record.rows import MessageRow, QuestionRow
+from host.stops import Reason
+from host.turn.ending import Verdict, end_turn
+from memory.errors import JournalError
+
+_LOG: Final = logging.getLogger(__name__)
+
+FAILURES_SHOWN: Final = 3
+
+
+class GroupParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What a group is put together from (`host.groups.assembly`)."""
+
+    name: str
+    model: str
+    stop_words: tuple[str, ...]
+    midnight_us: Callable[[], int]  # when the group's local day began
+    daily_cost_usd: float | None
+    record: Record
+    chat: Chat
+    desk: Desk
+    drafts: Drafts
+    sessions: Sessions
+    unrecorded: Unrecorded
+    mask: Callable[[str], str]
+    pid: int
+    close: Callable[[], None]
+
+
+class Group:
+    """One group, awake in this process."""
+
+    def __init__(self, parts: GroupParts) -> None:
+        self._parts = parts
+        self._record = parts.record
+        self._chat = parts.chat
+
+    @property
+    def name(self) -> str:
+        """The group's name."""
+        return self._parts.name
+
+    def resume(self) -> None:
+        """Take up what was under way when the last process ended; called once, after opening."""
+        self._parts.unrecorded.enter(self._record)
+        self._record.journal.listen(self._parts.drafts.ring)
+        self._parts.desk.reopen()
+        self._chat.restore()
+
+    def close(self) -> None:
+        """Let running work end or be abandoned within a bound, and let go of the journal."""
+        self._parts.close()
+
+    async def say(self, say: Say) -> Placement:
+        """Accept a message durably and place it; raise ResourceBusy or AuditFailure."""
+        await self._recover()
+        if known := self._record.message_by_key(say.key):
+            return _placement_of(known)
+        say = msgspec.structs.replace(say, text=self._parts.mask(say.text))
+        if is_stop_word(say.text, self._parts.stop_words):
+            return await self._stop_word(say)
+        message = new_id(MESSAGE, self._record.now_us())
+        question = self._question_awaiting_words()
+        placement = await self._chat.say(say, message)
+        if question is not None and placement.disposition == "steered":
+            await self._answer(question, message, say)
+        return placement
+
+    async def stop(self, lane: str, *, all_lanes: bool, by: str) -> Stopped:
+        """Stop what runs; return when the final events are durable (STOP-1)."""
+        if lane not in {"", LANE}:
+            raise NotFound(f"this group has no lane {lane!r}; its lanes are: {LANE}")
+        stopped = await self._chat.stop(all_lanes=all_lanes, by=by)
+        if not all_lanes:
+            return stopped
+        parked = [row.turn for row in self._record.open_turns() if row.state == "parked"]
+        for turn in parked:
+            self._parts.desk.withdraw_turn(turn)
+            verdict = Verdict(reason=Reason.INTERRUPTED, detail="stopped by a person while it was parked")
+            await self._record.commit(end_turn(turn, verdict))
+        return msgspec.structs.replace(stopped, turns=(*stopped.turns, *parked))
+
+    async def view(self) -> GroupView:
+        """Return the group at a glance."""
+        spent = self._record.spend(self._parts.midnight_us())
+        return GroupView(
+            name=self.name,
+            state="awake",
+            problem="",
+            model=self._parts.model,
+            pid=self._parts.pid,
+            lanes=(self._lane_view(),),
+            approvals=len(self._record.waiting_questions()),
+            today_cost_usd=spent.cost_usd,
+            today_tokens=spent.tokens,
+            daily_cost_usd=self._parts.daily_cost_usd,
+            last_failures=tuple(turn_view(self._record, row) for row in self._record.failed_turns(FAILURES_SHOWN)),
+            last_seq=self._record.journal.last_seq(),
+        )
+
+    async def events(self, after: int, limit: int) -> tuple[EventView, ...]:
+        """Return events after the sequence `after`, oldest first."""
+        return tuple(map(event_view, self._record.read(after, limit=limit)))
+
+    async def watch(self, after: int, cursor: int, seconds: float) -> Watched:
+        """Wait up to `seconds` for events after `after` or drafts after `cursor`."""
+        drafts = self._parts.drafts
+        bell = drafts.bell()
+        found = self._look(after, cursor)
+        if found.events or found.drafts:
+            bell.dismiss()
+            return found
+        await bell.wait(seconds)
+        return self._look(after, cursor)
+
+    async def turns(self, limit: int, before: str) -> tuple[TurnView, ...]:
+        """Return the latest turns, newest first."""
+        return tuple(turn_view(self._record, row) for row in self._record.latest_turns(limit, before))
+
+    async def turn_events(self, turn: str) -> tuple[EventView, ...]:
+        """Return a turn's events, with the message that began it first; raise NotFound."""
+        row = self._record.turn(turn)
+        if row is None:
+            raise NotFound(f"group {self.name} has no turn {turn!r}")
+        message = self._record.message(row.message)
+        begun = self._record.read(message.seq - 1, limit=1) if message else []
+        return tuple(map(event_view, [*begun, *self._record.turn_events(turn)]))
+
+    async def request_body(self, seq: int) -> bytes:
+        """Return the exact body of the request whose event is `seq`; raise NotFound (TURN-3)."""
+        event = self._record.event(seq)
+        if not isinstance(event, RequestSent):
+            raise NotFound(f"event {seq} is no request to a model")
+        body = self._record.body
+        return body(event.head) + b",".join(map(body, event.messages)) + body(event.tail)
+
+    async def approvals(self) -> tuple[ApprovalView, ...]:
+        """Return the questions that wait."""
+        views = (approval_view(self._record, self.name, row) for row in self._record.waiting_questions())
+        return tuple(view for view in views if view is not None)
+
+    async def settle(self, approval: str, *, verdict: str, by: str, text: str) -> Settlement:
+        """Answer a question; raise NotFound."""
+        question = self._record.question(approval)
+        if question is None:
+            raise NotFound(f"group {self.name} has no question {approval!r}")
+        settlement = await self._parts.desk.settle(approval, verdict=verdict, by=by, text=self._parts.mask(text))
+        turn = self._record.turn(question.turn)
+        if settlement.settled and turn is not None and turn.state == "parked":
+            await self._unpark(turn.turn, turn.message)
+        return settlement
+
+    async def queue(self) -> tuple[Queued, ...]:
+        """Return the messages that wait or are held."""
+        return self._chat.waiting()
+
+    async def release(self, message: str) -> Placement:
+        """Let a held message go on; raise NotFound."""
+        return await self._chat.release(message)
+
+    async def drop(self, message: str, by: str) -> None:
+        """Drop a waiting or held message; raise NotFound."""
+        await self._chat.drop(message, by)
+
+    async def search(self, text: str, limit: int) -> tuple[Found, ...]:
+        """Search everything said and done; raise AuditFailure when the search cannot be carried out."""
+        try:
+            hits = self._record.journal.search(text, limit=limit)
+        except JournalError as error:
+            raise AuditFailure(str(error)) from error
+        return tuple(found_view(hit) for hit in hits)
+
+    async def verify(self) -> Verified:
+        """Check the journal's chain from the first event to the last."""
+        verdict = self._record.journal.verify()
+        return Verified(
+            ok=verdict.ok, events=verdict.events, first_bad_seq=verdict.first_bad_seq or 0, detail=verdict.detail
+        )
+
+    async def instructions(self) -> dict[str, str]:
+        """Return the invariants and the charter as the model gets them."""
+        return self._parts.sessions.instructions()
+
+    def _look(self, after: int, cursor: int) -> Watched:
+        events = tuple(map(event_view, self._record.read(after, limit=500)))
+        drafts, unrecorded, position = self._parts.drafts.since(cursor)
+        return Watched(events=events + unrecorded, drafts=drafts, cursor=position)
+
+    def _lane_view(self) -> LaneView:
+        current = self._chat.current
+        waiting = self._chat.waiting()
+        row = self._record.turn(current.turn) if current else None
+        asked = current is not None and any(q.turn == current.turn for q in self._record.waiting_questions())
+        state = "idle" if current is None else "waiting" if asked else "running"
+        started_us = row.started_us if row else self._record.now_us()
+        return LaneView(
+            name=LANE,
+            state=state,
+            generation=self._chat.generation,
+            turn=current.turn if current else "",
+            running_seconds=(self._record.now_us() - started_us) / 1e6 if current else 0.0,
+            queued=sum(entry.state != "held" for entry in waiting),
+            held=sum(entry.state == "held" for entry in waiting),
+        )
+
+    def _question_awaiting_words(self) -> QuestionRow | None:
+        current = self._chat.current
+        if current is None:
+            return None
+        for question in self._record.waiting_questions():
+            if question.turn == current.turn and question.question == "answer":
+                return question
+        return None
+
+    async def _answer(self, question: QuestionRow, message: str, say: Say) -> None:
+        """A message to a turn that asked for words is the answer; it does not enter the turn a second time."""
+        self._chat.forget_steered(message)
+        entered = MessageEntered(turn=question.turn, message=message, text="", step=0)
+        await self._record.append(entered)
+        await self._parts.desk.settle(question.id, verdict="answered", by=say.principal, text=say.text)
+
+    async def _stop_word(self, say: Say) -> Placement:
+        after_seq = self._record.journal.last_seq()
+        stopped = await self.stop("", all_lanes=False, by=say.principal)
+        turn = stopped.turns[0] if stopped.turns else ""
+        return Placement(message="", turn=turn, disposition="stopped", position=0, after_seq=after_seq)
+
+    async def _unpark(self, turn: str, message: str) -> None:
+        row = self._record.message(message)
+        if row is not None:
+            await self._chat.unpark(turn, row)
+
+    async def _recover(self) -> None:
+        """Enter final events that the journal could not take, as soon as it takes events again (TURN-2)."""
+        if self._parts.unrecorded.pending:
+            await self._parts.unrecorded.enter_later(self._record)
+            self._chat.recover()
+
+
+def _placement_of(row: MessageRow) -> Placement:
+    """Return what became of a message that is sent again."""
+    disposition = {"queued": "queued", "held": "held", "steered": "steered", "entered": "steered"}.get(
+        row.state, "started"
+    )
+    return Placement(message=row.id, turn=row.turn, disposition=disposition, position=0, after_seq=row.seq - 1)

@@ -1,0 +1,73 @@
+"""The model of a group as turns use it: provider, price, key; made anew for each generation of a lane.
+
+A provider's connections belong to one event loop, and so to one lane thread. The key is fetched when a turn starts,
+and a missing one ends that turn, not the group.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from host.config.settings import ModelSettings
+from host.models.conversation import Provider
+from host.models.provider import provider_for
+from host.turn.budget import Price
+from host.turn.kit import ModelKit
+from host.vault.masking import Masker
+from host.vault.references import resolve
+
+
+class GroupModel:
+    """One model of one group; belongs to the lane's thread."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: ModelSettings,
+        masker: Masker,
+        *,
+        base: Path,
+        embedded_key: str,
+        environment: Mapping[str, str] = os.environ,
+    ) -> None:
+        """`base` is where relative `file:` references start; `embedded_key` opens the embedded model."""
+        self._name = name
+        self._settings = settings
+        self._masker = masker
+        self._base = base
+        self._embedded_key = embedded_key
+        self._environment = environment
+        self._made: tuple[int, str | None, ModelKit] | None = None
+
+    def kit(self, generation: int) -> ModelKit:
+        """Return the model for a turn on a lane of `generation`; raise SecretMissing or SettingsError."""
+        key = self._key()
+        if self._made is None or self._made[:2] != (generation, key):
+            self._made = (generation, key, self._new_kit(key))
+        return self._made[2]
+
+    def _key(self) -> str | None:
+        if self._settings.provider == "embedded":
+            return self._embedded_key or None
+        if self._settings.api_key is None:
+            return None
+        key = resolve(self._settings.api_key, self._environment, base=self._base)
+        self._masker.conceal("provider-key", key)
+        return key
+
+    def _new_kit(self, key: str | None) -> ModelKit:
+        settings = self._settings
+        provider: Provider = provider_for(settings, key)
+        price = settings.price
+        return ModelKit(
+            name=self._name,
+            provider=provider,
+            price=Price(
+                input=price.input if price else 0.0,
+                output=price.output if price else 0.0,
+                cache_read=price.cache_read if price else 0.0,
+                known=price is not None,
+            ),
+            context_tokens=settings.context_tokens,
+            output_tokens=settings.output_tokens,
+        )

@@ -1,0 +1,142 @@
+// A question to the person: who asks, which tool, the exact arguments, what may happen, and the answer.
+
+import { Problem, post } from "./api.js";
+import { h } from "./dom.js";
+import { icon } from "./icons.js";
+import { fullTime } from "./words.js";
+
+const EFFECTS = {
+  pure: "computes",
+  read: "reads",
+  write: "changes files",
+  execute: "runs a program",
+  send: "sends something out",
+  spend: "spends money or quota",
+  destroy: "cannot be undone",
+};
+
+const VERDICTS = {
+  allowed: "allowed",
+  denied: "denied",
+  answered: "answered",
+  timed_out: "nobody answered in time",
+  withdrawn: "withdrawn, the turn was stopped",
+};
+
+/** Return a question in this page's words, from an event `approval_asked` or from /api/v1/approvals. */
+export function questionFrom(data, group, turn) {
+  return {
+    id: data.approval ?? data.id,
+    group,
+    turn,
+    call: data.call,
+    tool: data.tool,
+    kind: data.question,
+    effect: data.effect,
+    arguments: data.arguments,
+    happens: data.what_may_happen,
+    doing: data.doing,
+    scopes: data.scopes,
+    expires: data.expires_at,
+    principal: "",
+    verdict: "",
+  };
+}
+
+/** Return arguments as a list of terms and exact values. */
+export function argumentList(values) {
+  const rows = Object.entries(values).map(([name, value]) => [
+    h("dt", { text: name }),
+    h("dd", {}, h("pre", { tabindex: "0", text: typeof value === "string" ? value : JSON.stringify(value, null, 2) })),
+  ]);
+  return h("dl", { class: "arguments" }, ...rows);
+}
+
+/** Return the card of a question that waits, with its buttons; `elsewhere` adds a link to the conversation. */
+export function questionCard(question, { elsewhere = false } = {}) {
+  const note = h("p", { class: "question-note", role: "alert" });
+  const answers = question.kind === "answer";
+  const words = h("textarea", {
+    id: `words-${question.id}`,
+    rows: answers ? 3 : 1,
+    placeholder: answers ? "" : "Reason, if you deny; the assistant reads it",
+  });
+  const send = (verdict) => settle(question, verdict, words.value, note, buttons);
+  const buttons = answers
+    ? [button("Send answer", "allow", () => send("answer")), button("Decline", "deny", () => send("deny"))]
+    : [button("Allow once", "allow", () => send("allow")), button("Deny", "deny", () => send("deny"))];
+  return h(
+    "article",
+    { class: "question", "aria-label": `Question about ${question.tool}`, data: { question: question.id } },
+    head(question, elsewhere),
+    question.doing && !answers && h("p", { class: "question-doing" }, h("span", { class: "term", text: "It said " }), question.doing),
+    answers ? h("p", { class: "question-asked", text: question.arguments.question ?? "" }) : argumentList(question.arguments),
+    answers && hasMore(question.arguments) && argumentList(question.arguments),
+    question.happens && !answers && h("p", { class: "question-happens" }, h("span", { class: "term", text: "What may happen " }), question.happens),
+    h("label", { class: answers ? "term" : "visually-hidden", for: words.id, text: answers ? "Your answer" : "Reason" }),
+    words,
+    h("div", { class: "question-row" }, buttons, h("span", { class: "grow" }), expiry(question)),
+    note,
+  );
+}
+
+/** Return one line for a question that is settled. */
+export function verdictLine(question) {
+  const tone = question.verdict === "allowed" || question.verdict === "answered" ? "good" : "bad";
+  const by = question.by && question.verdict !== "timed_out" ? ` by ${question.by === "panel" || question.by === "api" ? "the operator" : question.by}` : "";
+  const text = question.text ? `: “${question.text}”` : "";
+  return h(
+    "p",
+    { class: `verdict verdict-${tone}` },
+    icon("person"),
+    h("span", { text: `${VERDICTS[question.verdict] ?? question.verdict}${by}${text}` }),
+  );
+}
+
+function head(question, elsewhere) {
+  const who = elsewhere
+    ? h("a", { href: `/groups/${encodeURIComponent(question.group)}`, text: question.group })
+    : h("span", { text: question.group });
+  const asks = question.kind === "answer" ? " asks you" : " asks to use ";
+  return h(
+    "header",
+    { class: "question-head" },
+    icon(question.kind === "answer" ? "person" : question.effect),
+    h(
+      "h3",
+      {},
+      who,
+      asks,
+      question.kind === "answer" ? null : h("code", { text: question.tool }),
+    ),
+    question.kind === "answer" ? null : h("span", { class: `effect effect-${question.effect}`, text: EFFECTS[question.effect] ?? question.effect }),
+    question.principal && h("span", { class: "question-for", text: `for ${question.principal}` }),
+  );
+}
+
+function expiry(question) {
+  if (!question.expires) return h("span", { class: "question-time", text: "waits as long as it takes" });
+  return h(
+    "span",
+    { class: "question-time", title: `until ${fullTime(question.expires)}` },
+    "expires in ",
+    h("span", { data: { until: question.expires } }, ""),
+  );
+}
+
+const hasMore = (values) => Object.keys(values).some((name) => name !== "question");
+
+const button = (text, tone, click) => h("button", { type: "button", class: `answer answer-${tone}`, text, on: { click } });
+
+async function settle(question, verdict, text, note, buttons) {
+  note.textContent = "";
+  for (const each of buttons) each.disabled = true;
+  try {
+    const settled = await post(`/approvals/${encodeURIComponent(question.id)}`, { verdict, text, group: question.group });
+    note.textContent = settled.settled ? "" : `It was ${VERDICTS[settled.verdict] ?? settled.verdict} before; your answer changed nothing.`;
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    note.textContent = problem.message;
+    for (const each of buttons) each.disabled = false;
+  }
+}

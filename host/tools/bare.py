@@ -1,0 +1,89 @@
+"""The back end `none`: commands run on the machine itself, as the user that Elis runs as.
+
+No boundary at all. The operator must write it into elis.toml, and every command is asked about. A command gets a built
+environment, and its process group is killed at its end; what leaves the group by setsid survives it.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+
+from host.errors import PathViolation
+from host.tools.box import refuse_unfit, shell
+from host.tools.child import Child
+from host.tools.finished import Finding, Finished
+from host.tools.output import Output
+from host.tools.paths import WORKSPACE, place_of
+from host.tools.roots import Root
+
+
+class BareSandbox:
+    """Runs commands without a sandbox."""
+
+    def __init__(self, roots: Sequence[Root]) -> None:
+        """Run in `roots`, which are folders of the machine."""
+        self._roots = {root.name: root for root in roots}
+
+    @property
+    def bare(self) -> bool:
+        """Whether commands run unconfined: always."""
+        return True
+
+    async def run(
+        self,
+        command: str,
+        *,
+        cwd: str,
+        timeout_seconds: float,
+        environment: Mapping[str, str],
+        on_output: Callable[[str], None] | None = None,
+    ) -> Finished:
+        """Run `command` on the machine, see `host.tools.sandbox.Sandbox`."""
+        refuse_unfit(command, environment)
+        output = Output(on_output)
+        text = os.memfd_create("elis-command", os.MFD_CLOEXEC)  # a process list must not show the command
+        try:
+            with os.fdopen(os.dup(text), "wb") as file:
+                file.write(command.encode(errors="surrogateescape"))
+            variables = self._variables() | dict(environment)
+            argv = [shell(), f"/proc/self/fd/{text}"]
+            child = Child(argv, environment=variables, descriptors=[text], cwd=self._folder(cwd))
+        finally:
+            os.close(text)
+        with closing(child):
+            timed_out = await child.attend(output, timeout_seconds, child.kill_group)
+        return Finished(
+            exit_code=child.exit_code,
+            output=output.text(),
+            timed_out=timed_out,
+            truncated=output.left_out > 0,
+        )
+
+    def check(self) -> Finding:
+        """Say what the operator chose."""
+        return Finding(ok=True, text="no sandbox: commands run on this machine itself, each one is asked about")
+
+    def describe(self) -> str:
+        """Say where commands run and what they reach."""
+        where = self._roots[""].real_path()
+        return (
+            f"Commands run without a sandbox, on the machine itself, each asked about. There the workspace is {where}, "
+            f"which the file tools call {WORKSPACE}; commands start in it, use relative paths."
+        )
+
+    def _variables(self) -> dict[str, str]:
+        return {
+            "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+            "HOME": self._roots[""].real_path(),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+        }
+
+    def _folder(self, cwd: str) -> str:
+        place = place_of(cwd, [name for name in self._roots if name])
+        root = self._roots[place.root].real_path()
+        folder = os.path.realpath(f"{root}/{place.inner}")
+        if folder != root and not folder.startswith(root + "/"):
+            message = f"{cwd!r} leads out of {WORKSPACE} by a link; use a folder that lies inside"
+            raise PathViolation(message)
+        return folder

@@ -1,0 +1,165 @@
+"""What a command sees inside bubblewrap: its namespaces, file system and variables, as bubblewrap's arguments (BOX-1).
+
+The workspace and folders are bound by descriptor where this bubblewrap can; of the system /usr is bound read-only and
+of /etc single files, never the folder: the user inside is the host's user to the kernel, and as root could read it
+all. `host.tools.bwrap` starts and ends what is described here.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from host.errors import ToolFailed, Unsupported
+from host.tools.limits import Limits
+from host.tools.paths import PRIVATE, WORKSPACE
+from host.tools.roots import Root, real_path
+
+COMMAND: Final = "/run/elis/command"  # the text of the command lies here: a process list must not show it
+USER: Final = 1000  # as user and group inside; the person's own on most machines, so that tools behave
+
+_NAMESPACES: Final = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net")
+_ETC: Final = (
+    "ld.so.cache", "nsswitch.conf", "localtime", "mime.types", "protocols", "services", "ssl/openssl.cnf",
+    "ssl/certs/ca-certificates.crt", "fonts/fonts.conf", "magic", "inputrc", "gai.conf",
+)  # fmt: skip
+_MADE: Final = {
+    "passwd": f"elis:x:{USER}:{USER}:Elis:{WORKSPACE}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+    "group": f"elis:x:{USER}:\nnogroup:x:65534:\n",
+    "hosts": "127.0.0.1 localhost\n::1 localhost\n",
+}
+_HIDDEN: Final = (  # of /proc: owned by root, whom the kernel sees in the user inside when the host runs as root
+    "acpi", "config.gz", "driver", "kallsyms", "kcore", "key-users", "keys", "kmsg", "kpagecgroup", "kpagecount",
+    "kpageflags", "latency_stats", "mtrr", "sched_debug", "scsi", "slabinfo", "timer_list", "vmallocinfo",
+)  # fmt: skip
+_VARIABLES: Final = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
+    "HOME": WORKSPACE,
+    "USER": "elis",
+    "LOGNAME": "elis",
+    "SHELL": "/bin/sh",
+    "LANG": "C.UTF-8",
+    "TERM": "dumb",
+    "TMPDIR": "/tmp",  # noqa: S108 - the sandbox's own
+    "XDG_CACHE_HOME": "/tmp/cache",  # noqa: S108 - caches would litter the workspace, which is the home
+}
+
+
+class Features(msgspec.Struct, frozen=True, kw_only=True):
+    """What this bubblewrap can do beyond the oldest that is served."""
+
+    disable_userns: bool
+    bind_fd: bool
+    size: bool
+
+
+def features_of(help_text: str) -> Features:
+    """Read the features from the text of `bwrap --help`."""
+    words = set(help_text.split())
+    return Features(
+        disable_userns="--disable-userns" in words,
+        bind_fd={"--bind-fd", "--ro-bind-fd"} <= words,
+        size="--size" in words,
+    )
+
+
+def system(features: Features, limits: Limits, data: Callable[[str], int]) -> list[str]:
+    """Return the arguments for namespaces and system; `data` gives a descriptor from which a text can be read."""
+    arguments = [*_NAMESPACES, "--unshare-cgroup-try", "--uid", str(USER), "--gid", str(USER), "--hostname", "elis"]
+    if features.disable_userns:
+        arguments.append("--disable-userns")
+    arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+    for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        arguments += _system_folder(Path("/") / name)
+    arguments += ["--proc", "/proc", *_hidden(), "--dev", "/dev"]
+    arguments += [*_tmpfs("/dev/shm", features, limits), "--remount-ro", "/dev"]  # noqa: S108 - the sandbox's own
+    arguments += _tmpfs("/tmp", features, limits)  # noqa: S108 - the sandbox's own
+    for name in _ETC:
+        arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    for name, text in _MADE.items():
+        arguments += ["--file", str(data(text)), f"/etc/{name}"]
+    return arguments + _alternatives()
+
+
+def binds(roots: Sequence[Root], private: int, features: Features) -> list[str]:
+    """Return the arguments that show the workspace and the folders; `private` is the open `.elis` of the workspace."""
+    arguments: list[str] = []
+    for root in roots:
+        arguments += _bind(root.descriptor, root.inside, features, writable=root.writable)
+        if not root.name:
+            arguments += _bind(private, f"{WORKSPACE}/{PRIVATE}", features, writable=False)
+    return arguments
+
+
+def start(command: str, cwd: str, environment: Mapping[str, str], data: Callable[[str], int]) -> list[str]:
+    """Return the arguments for the command's text, its folder and its variables."""
+    arguments = ["--file", str(data(command)), COMMAND, "--remount-ro", "/", "--chdir", cwd]
+    for name, value in (_VARIABLES | dict(environment)).items():
+        arguments += ["--setenv", name, value]
+    return arguments
+
+
+def shell() -> str:
+    """Return the shell that runs commands: what people write for a terminal is mostly meant for bash."""
+    return shutil.which("bash", path="/usr/bin:/bin") or "/bin/sh"
+
+
+def refuse_unfit(command: str, environment: Mapping[str, str]) -> None:
+    """Raise ToolFailed for a command or a variable that no shell can take."""
+    if "\0" in command:
+        message = "the command holds a NUL character; leave it out"
+        raise ToolFailed(message)
+    for name, value in environment.items():
+        if not name or "=" in name or "\0" in name + value:
+            message = f"the variable {name!r} cannot be passed to a command; choose a plain name and value"
+            raise ToolFailed(message)
+
+
+def _system_folder(folder: Path) -> list[str]:
+    """Show a folder of the system as it is here: itself, or a link into /usr."""
+    if folder.is_symlink():
+        return ["--symlink", str(folder.readlink()), str(folder)]
+    return ["--ro-bind", str(folder), str(folder)] if folder.is_dir() else []
+
+
+def _tmpfs(folder: str, features: Features, limits: Limits) -> list[str]:
+    return [*(["--size", str(limits.temporary_bytes)] if features.size else []), "--tmpfs", folder]
+
+
+def _hidden() -> list[str]:
+    arguments: list[str] = []
+    for path in (Path("/proc") / name for name in _HIDDEN):
+        if path.is_dir():
+            arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
+        elif path.exists():
+            arguments += ["--ro-bind", "/dev/null", str(path)]
+    return arguments
+
+
+def _alternatives() -> list[str]:
+    """Make Debian's links for programs with several providers (awk, editor, …) one by one."""
+    arguments: list[str] = []
+    folder = Path("/etc/alternatives")
+    for link in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if link.is_symlink():
+            arguments += ["--symlink", str(link.readlink()), str(link)]
+    return arguments
+
+
+def _bind(descriptor: int, inside: str, features: Features, *, writable: bool) -> list[str]:
+    verb = "--bind" if writable else "--ro-bind"
+    if features.bind_fd:
+        return [f"{verb}-fd", str(descriptor), inside]
+    path = real_path(descriptor)
+    opened = os.fstat(descriptor)
+    try:
+        here = Path(path).lstat()
+    except OSError:
+        here = None
+    if here is None or (here.st_dev, here.st_ino) != (opened.st_dev, opened.st_ino):
+        message = f"{path} is not the folder any more that was opened as {inside}; restart the host"
+        raise Unsupported(message)
+    return [verb, path, inside]

@@ -1,0 +1,131 @@
+"""A box that was started: the descriptors handed to bubblewrap, the first process inside, and the end of it all.
+
+`host.tools.bwrap` starts it; this module owns what must be given back, and knows no arguments and no limits.
+"""
+
+import os
+import select
+import signal
+import time
+from contextlib import ExitStack, suppress
+from typing import Final
+
+import msgspec
+
+from host.tools.cgroups import Group
+from host.tools.child import Child
+
+_PART: Final = 4096
+
+
+class Running:
+    """A started box: bubblewrap itself, and the first process inside, whose death ends all the others."""
+
+    def __init__(self, child: Child, pid: int, *, status: int, gate: int) -> None:
+        """Take bubblewrap and the process `pid` that it named (0: none), held at the pipe `gate`."""
+        self.child = child
+        self.pid = pid
+        self.group: Group | None = None
+        self._status = status
+        self._gate = gate
+        self._handle = os.pidfd_open(pid) if pid else -1  # bubblewrap has not reaped it: the id is still its own
+        self._told = b""
+
+    def go(self) -> None:
+        """Let the command begin: a byte for bubblewrap, a line for the shell inside."""
+        with suppress(BrokenPipeError):  # it failed in its set-up
+            os.write(self._gate, b"-go\n")
+
+    def kill(self) -> None:
+        """End everything in the box, then bubblewrap itself should it not have noticed."""
+        if self._handle >= 0:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            if self.child.gone():
+                return
+        self.child.kill()
+
+    def finished(self) -> bool:
+        """Say whether bubblewrap reports an exit code of the command: the box was built and the command ran."""
+        with suppress(BlockingIOError):
+            while part := os.read(self._status, 4096):
+                self._told += part
+        return b'"exit-code"' in self._told
+
+    def release(self) -> None:
+        """Give back what the box held; the processes are gone."""
+        self.child.close()
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+        if self.group is not None:
+            self.group.remove()
+
+
+class Descriptors:
+    """The descriptors made for one bubblewrap; closed with the stack at the latest."""
+
+    def __init__(self, closing: ExitStack) -> None:
+        """Close with `closing`."""
+        self._kept: list[int] = []
+        self._passed: list[int] = []
+        closing.callback(self._close)
+
+    @property
+    def passed(self) -> tuple[int, ...]:
+        """Those that the child inherits."""
+        return tuple(self._passed)
+
+    def own(self, descriptor: int, *, passed: bool = False) -> int:
+        """Take a descriptor over."""
+        (self._passed if passed else self._kept).append(descriptor)
+        return descriptor
+
+    def telling(self) -> tuple[int, int]:
+        """Make a pipe on which bubblewrap tells something; return our end, which never blocks, and its end."""
+        reading, writing = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(reading, False)
+        return self.own(reading), self.own(writing, passed=True)
+
+    def data(self, text: str) -> int:
+        """Return a descriptor from which bubblewrap can read `text`."""
+        descriptor = self.own(os.memfd_create("elis-box", os.MFD_CLOEXEC), passed=True)
+        view = memoryview(text.encode(errors="surrogateescape"))
+        while view:
+            view = view[os.write(descriptor, view) :]
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
+
+    def close_passed(self) -> None:
+        """Close our side of what the child has inherited, so that its end is seen."""
+        for descriptor in self._passed:
+            os.close(descriptor)
+        self._passed = []
+
+    def _close(self) -> None:
+        self.close_passed()
+        for descriptor in self._kept:
+            os.close(descriptor)
+
+
+class _Info(msgspec.Struct):
+    """What bubblewrap writes to --info-fd, as far as it matters."""
+
+    child_pid: int = msgspec.field(name="child-pid")
+
+
+def pid_told(info: int, seconds: float) -> int:
+    """Wait for the id of the first process in the box; return 0 when bubblewrap ended without one, or took too long.
+
+    It holds the thread: bubblewrap needs three milliseconds, and a cancellation in between would have nothing to kill.
+    """
+    told = b""
+    until = time.monotonic() + seconds
+    while select.select([info], [], [], max(0.0, until - time.monotonic()))[0]:
+        part = os.read(info, _PART)
+        told += part
+        if not part:
+            return 0
+        with suppress(msgspec.DecodeError):
+            return msgspec.json.decode(told, type=_Info).child_pid
+    return 0

@@ -1,0 +1,199 @@
+"""Masking (MASK-1): lent values become their handles, typical forms of secrets «masked:KIND», all else stays as it is.
+
+One masker serves a group: the broker tells it what was lent, and everything that leaves the gate or enters the journal
+passes through it. It is a heuristic that saves people's secrets from ordinary accidents; the boundary against a hostile
+program is the sandbox. Positions inside are of UTF-8 bytes. Safe to share between threads.
+"""
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from host.vault import lent, named, shapes
+from host.vault.lent import LentValue, Span
+
+MASK: Final = re.compile(r"«masked:([a-z-]{1,32})»")
+"""A mask; there is no way back from one, so no tool takes it as an argument."""
+
+_CONTEXT_BYTES: Final = 512  # what was passed on and still decides what the next bytes mean
+_LONGEST_HELD_BYTES: Final = 64 * 1024  # a stream holds back no more than this
+_SMALLEST: Final = 3  # bytes; nothing shorter is a secret of any form
+_SEPARATOR: Final = "\n"
+
+
+def handle(name: str) -> str:
+    """Return the handle by which a model speaks of the secret `name`."""
+    return f"«secret:{name}»"
+
+
+class Masker:
+    """Takes secrets out of texts and trees of plain data."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._by_value: dict[str, LentValue] = {}
+        self._values: tuple[LentValue, ...] = ()
+
+    def lend(self, name: str, value: str) -> None:
+        """Mask `value` and its encodings as the handle of `name` from now on."""
+        self._add(value, handle(name))
+
+    def conceal(self, kind: str, value: str) -> None:
+        """Mask `value`, which no tool may be lent, as «masked:KIND» from now on."""
+        self._add(value, shapes.replacement(kind).decode())
+
+    def _add(self, value: str, replacement: str) -> None:
+        if not value or value in self._by_value:
+            return
+        made = LentValue(value, replacement)
+        with self._lock:
+            self._by_value[value] = made
+            # Longest first: a value that contains another is the one that is named.
+            self._values = tuple(sorted(self._by_value.values(), key=lambda each: -len(each.plain)))
+
+    def text(self, text: str) -> str:
+        """Return `text` without secrets."""
+        raw = text.encode("utf-8", "surrogatepass")
+        spans = _spans(self._values, raw)
+        return text if not spans else _replaced(raw, spans, 0, len(raw)).decode("utf-8", "surrogatepass")
+
+    def tree(self, data: Any) -> Any:  # noqa: ANN401 - plain data: dictionaries, lists, strings, numbers
+        """Return plain `data` without secrets in any of its strings; what needs no change is returned as it is."""
+        strings: list[str] = []
+        _gather(data, strings)
+        raw = _SEPARATOR.join(strings).encode("utf-8", "surrogatepass")
+        if not shapes.announced(raw) and not lent.spans_of(self._values, raw):
+            return data
+        return _mapped(data, self.text)
+
+    def stream(self) -> "MaskStream":
+        """Return a masker for one text that arrives in pieces."""
+        return MaskStream(lambda: self._values)
+
+
+class MaskStream:
+    """Masks a text piece by piece; holds back only what could still become a secret. Belongs to one thread."""
+
+    def __init__(self, values: Callable[[], tuple[LentValue, ...]]) -> None:
+        """Take a function that gives the values lent so far."""
+        self._values = values
+        self._buffer = b""
+        self._done = 0  # bytes of the buffer that were passed on and are kept as context
+        self._dropping = False  # inside a secret too long to be held
+
+    def feed(self, chunk: str) -> str:
+        """Take the next piece; return what is certain by now."""
+        self._buffer += self._after_drop(chunk.encode("utf-8", "surrogatepass"))
+        values = self._values()
+        spans = _spans(values, self._buffer)
+        cut = self._cut(values, spans)
+        if len(self._buffer) - cut > _LONGEST_HELD_BYTES:
+            # Longer than any secret of a known form: the open value is masked whole, to the end of its word.
+            spans = [*(span for span in spans if span.end <= cut), Span(cut, len(self._buffer), _too_long())]
+            self._dropping = True
+            cut = len(self._buffer)
+        return self._pass_on(spans, cut)
+
+    def flush(self) -> str:
+        """Return what was held back; the text is over."""
+        return self._pass_on(_spans(self._values(), self._buffer), len(self._buffer))
+
+    def _cut(self, values: tuple[LentValue, ...], spans: list[Span]) -> int:
+        """Return how far the buffer is certain."""
+        floor = self._done
+        while True:
+            cut = floor + min(lent.opens_at(values, self._buffer[floor:]), len(self._buffer) - floor)
+            cut = max(floor, min(cut, shapes.opens_at(self._buffer)))
+            inside = next((span for span in spans if span.start < cut < span.end), None)
+            if inside is None:
+                return cut
+            floor = inside.end
+
+    def _pass_on(self, spans: list[Span], cut: int) -> str:
+        passed = _replaced(self._buffer, spans, self._done, cut)
+        keep = max(0, cut - _CONTEXT_BYTES)
+        self._buffer = self._buffer[keep:]
+        self._done = cut - keep
+        return passed.decode("utf-8", "surrogatepass")
+
+    def _after_drop(self, data: bytes) -> bytes:
+        if not self._dropping:
+            return data
+        for at, byte in enumerate(data):
+            if byte in b" \t\r\n\"'":
+                self._dropping = False
+                return data[at:]
+        return b""
+
+
+def _too_long() -> bytes:
+    return shapes.replacement(shapes.TOKEN)
+
+
+def _spans(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
+    """Return what to replace in `raw`, in order. A handle beats a mask, unless a key block is more than the handle."""
+    if len(raw) < _SMALLEST:
+        return []
+    exact = lent.spans_of(values, raw)
+    typical = shapes.spans_of(raw)
+    if not exact or not typical:
+        return exact or typical
+    blocks = [span for span in typical if span.replacement == shapes.replacement(shapes.PRIVATE_KEY)]
+    kept = [span for span in exact if not any(_within(span, block) for block in blocks)]
+    return lent.settled([*kept, *(span for span in typical if not any(_meet(span, each) for each in kept))])
+
+
+def _within(span: Span, outer: Span) -> bool:
+    return outer.start < span.start and span.end < outer.end
+
+
+def _meet(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _replaced(raw: bytes, spans: list[Span], start: int, end: int) -> bytes:
+    """Return `raw` from `start` to `end` with the spans that end there replaced."""
+    parts: list[bytes] = []
+    at = start
+    for span in spans:
+        if span.end <= at or span.end > end:
+            continue
+        parts += [raw[at : max(at, span.start)], span.replacement]
+        at = span.end
+    parts.append(raw[at:end])
+    return b"".join(parts)
+
+
+def _gather(data: Any, strings: list[str]) -> None:  # noqa: ANN401 - plain data
+    match data:
+        case str():
+            strings.append(data)
+        case dict():
+            for name, value in cast("dict[Any, Any]", data).items():
+                if isinstance(value, str) and isinstance(name, str) and named.is_secret_name(name):
+                    strings.append(f'{name}="{value}"')
+                _gather(value, strings)
+        case list() | tuple():
+            for item in cast("list[Any]", data):
+                _gather(item, strings)
+        case _:
+            pass
+
+
+def _mapped(data: Any, mask: Callable[[str], str], field: str = "") -> Any:  # noqa: ANN401 - plain data
+    match data:
+        case str():
+            masked = mask(data)
+            if masked is data and field and named.is_secret_field(field, data):
+                return shapes.replacement(shapes.NAMED).decode()
+            return masked
+        case dict():
+            items = cast("dict[Any, Any]", data).items()
+            return {name: _mapped(value, mask, name if isinstance(name, str) else "") for name, value in items}
+        case list():
+            return [_mapped(item, mask, field) for item in cast("list[Any]", data)]
+        case tuple():
+            return tuple([_mapped(item, mask, field) for item in cast("tuple[Any, ...]", data)])
+        case _:
+            return data

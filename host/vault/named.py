@@ -1,0 +1,172 @@
+"""Values behind names that hold secrets: `NAME=value`, JSON and YAML fields, flags, query parameters, XML, .netrc.
+
+The name's last part decides (`client_secret`, `accessToken`, `X-Api-Key`; never `tokens_in` or `password_file`), then
+how the value stands: quoted, after an environment name, a flag or in a query it is taken as it is; bare in ordinary
+text or code only if it is opaque, so that `token = parse(line)` stays what it is. Positions are of bytes.
+"""
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from host.vault import literals
+
+WORDS: Final = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential", b"auth")
+"""In lower case; without one of them in the text there is nothing to find."""
+
+_LOOK_BACK: Final = 96
+_LONGEST: Final = 4096
+
+_NAME: Final = rb"(?i:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credentials?|auth)(?:[_-]?[0-9]{1,3})?"
+_SEPARATOR: Final = (
+    rb"(?P<equals>=)(?=[^\s=])"
+    rb"|(?P<spaced>[\"'\\\]]{0,4}[ \t]{0,8}(?:=>|:=|={1,3}|:)[ \t]{0,8})"
+    rb"|(?P<closed>>)"
+    rb"|(?P<blank>[ \t]{1,8})"
+)
+_VALUE: Final = (
+    rb'"(?P<double>(?:[^"\\\r\n]|\\[^\r\n]){1,4096})(?="|\Z)'
+    rb"|'(?P<single>(?:[^'\\\r\n]|\\[^\r\n]){1,4096})(?='|\Z)"
+    rb'|\\{1,4}"(?P<escaped>[^"\\\r\n]{1,4096})'
+    rb"|\\{1,4}'(?P<escaped_single>[^'\\\r\n]{1,4096})"
+    rb"|(?P<bare>[^\s\"'`;|<>(){}\[\],&\\]{1,4096})"
+)
+_WHOLE: Final = re.compile(rb"(?P<name>" + _NAME + rb")(?:" + _SEPARATOR + rb")(?:" + _VALUE + rb")")
+_UNFINISHED: Final = re.compile(
+    rb"(?P<name>" + _NAME + rb")(?:" + _SEPARATOR + rb")(?:\\{0,4}[\"'])?(?P<value>[^\s\"']{0,4096})\Z"
+)
+
+_NAME_BEFORE: Final = re.compile(rb"[A-Za-z0-9_.-]*\Z")
+_KEY_OF: Final = re.compile(
+    rb"(?:api|access|secret|private|signing|encryption|master|auth|account|service|app|application|deploy|licen[cs]e|"
+    rb"storage|subscription|session|webhook|admin|client|consumer|hmac|aes|shared)[_.-]?\Z",
+    re.IGNORECASE,
+)
+_CURSOR: Final = re.compile(rb"(?:next|page|continuation)[_-]?\Z", re.IGNORECASE)  # says where a listing goes on
+_JOINED: Final = re.compile(rb"(?:\A|[_.-])\Z")
+_FLAG: Final = re.compile(rb"(?:\A|[\s\"'=\[,])--[A-Za-z0-9_.-]*\Z")
+_QUERY: Final = re.compile(rb"[?&;][A-Za-z0-9_.%-]*\Z")
+_TAG: Final = re.compile(rb"<[A-Za-z0-9_.:-]*\Z")
+_LOGIN: Final = re.compile(rb"\blogin[ \t]+[^\s]{1,64}[ \t\r\n]+\Z")  # .netrc
+
+_PASSWORDS: Final = frozenset({b"password", b"passwd", b"passphrase", b"passcode", b"pass", b"pwd"})
+_SHORTEST_PASSWORD: Final = 3
+_SHORTEST_BARE_PASSWORD: Final = 6
+_SHORTEST_TOKEN: Final = 6
+
+
+class _Place:
+    """A name and what stands around it."""
+
+    def __init__(self, raw: bytes, match: "re.Match[bytes]") -> None:
+        self.match = match
+        self.before = raw[max(0, match.start() - _LOOK_BACK) : match.start()]
+        self.word = match["name"].rstrip(b"0123456789").rstrip(b"_-").lower()
+        found = _NAME_BEFORE.search(self.before)
+        self.prefix = found.group() if found else b""
+        self.password = self.word in _PASSWORDS
+
+    def holds_secrets(self) -> bool:
+        """Tell whether the name as a whole is one for secrets."""
+        match self.word:
+            case b"key":
+                return _KEY_OF.search(self.prefix) is not None
+            case b"token":
+                return _CURSOR.search(self.prefix) is None
+            case b"pass" | b"auth":
+                camel = self.match["name"][:1].isupper() and self.prefix[-1:].islower()
+                return camel or _JOINED.search(self.prefix) is not None
+            case _:
+                return True
+
+    def separated(self) -> bool:
+        """Tell whether what stands between name and value binds them."""
+        if self.match["blank"] is not None:
+            return self.flag or _LOGIN.search(self.before) is not None
+        return self.match["closed"] is None or _TAG.search(self.before) is not None
+
+    @property
+    def flag(self) -> bool:
+        """An option of a command line."""
+        return _FLAG.search(self.before) is not None
+
+    def certain(self, *, quoted: bool) -> bool:
+        """Tell whether a literal value stands here, whatever it looks like."""
+        tight = self.match["equals"] is not None
+        name = self.prefix + self.match["name"]
+        environment = tight and name == name.upper()
+        query = tight and _QUERY.search(self.before) is not None
+        bound = self.match["closed"] is not None or self.match["blank"] is not None
+        return quoted or environment or query or bound or (self.flag and tight)
+
+
+def values(raw: bytes, low: bytes) -> Iterator[tuple[int, int]]:
+    """Yield start and end of every secret value behind a name in `raw`; `low` is `raw` in lower case."""
+    for word in WORDS:
+        at = low.find(word)
+        while at >= 0:
+            match = _WHOLE.match(raw, at)
+            if match is not None and (group := match.lastgroup) and _is_secret(raw, match, group):
+                yield match.span(group)
+            at = low.find(word, at + len(word) if match is None else match.end())
+
+
+def opens_at(raw: bytes, low: bytes) -> int:
+    """Return where the end of `raw` may be the beginning of such a value; its length if nowhere."""
+    earliest = len(raw)
+    floor = max(0, len(raw) - _LONGEST)
+    for word in WORDS:
+        at = low.find(word, floor)
+        while at >= 0:
+            match = _UNFINISHED.match(raw, at)
+            if match is not None:
+                place = _Place(raw, match)
+                if place.holds_secrets() and place.separated():
+                    earliest = min(earliest, match.start("value"))
+                break
+            at = low.find(word, at + len(word))
+    return earliest
+
+
+@functools.lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Tell whether a field of this name holds secrets."""
+    return is_secret_field(name, "aB3dE6gH9jK2mN5p")
+
+
+def is_secret_field(name: str, value: str) -> bool:
+    """Tell whether `value` of the field `name` in structured data is a secret."""
+    raw = name.encode("utf-8", "surrogatepass") + b'="' + value.encode("utf-8", "surrogatepass") + b'"'
+    return any(True for _ in values(raw, raw.lower()))
+
+
+def _is_secret(raw: bytes, match: "re.Match[bytes]", group: str) -> bool:
+    value = match[group]
+    place = _Place(raw, match)
+    if not place.holds_secrets() or not place.separated():
+        return False
+    if match["closed"] is not None and raw[match.end() : match.end() + 2] != b"</":
+        return False
+    if literals.refers(value) or literals.is_path(value) or re.search(rb"\s", value):
+        return False
+    name = place.prefix + match["name"]
+    if value.lower() in {place.word, name.lower()} or value.startswith(b"--"):
+        return False
+    if place.certain(quoted=group != "bare"):
+        return _fits(place, value, quoted=group != "bare")
+    follows = raw[match.end() : match.end() + 1]
+    if follows and follows in b"([" or literals.is_attribute(value):  # code
+        return False
+    if place.password:
+        return len(value) >= _SHORTEST_BARE_PASSWORD and literals.has_sign(value)
+    return literals.opaque(value)
+
+
+def _fits(place: _Place, value: bytes, *, quoted: bool) -> bool:
+    if place.password:
+        return len(value) >= _SHORTEST_PASSWORD
+    if len(value) < _SHORTEST_TOKEN or literals.is_number(value):
+        return False
+    # Names of tokens also stand for other things in quotes: kinds of words, column titles.
+    return literals.likely(value) if quoted else True
