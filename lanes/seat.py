@@ -39,13 +39,14 @@ _DELICATE: Final = (
     "<frozen importlib",
     str(Path(asyncio.__file__).parent),
     selectors.__file__,
+    str(Path(__file__).parent),
 )
 """Where nobody is interrupted, by the beginning of the file's name.
 
 Some of this code takes locks in Python functions: an exception between the acquiring call and the `with` it belongs
 to would leave the lock taken for ever, and everybody else who needs it would hang. (A plain `with lock:` is safe: the
-interpreter looks for such exceptions only once it is inside.) The rest is the loop's own: a thread that is there comes
-by the request to leave without an interrupt, and its loop stays fit for the farewell."""
+interpreter looks for such exceptions only once it is inside.) The rest is the loop's own, and this package: a thread
+that is there comes by the request to leave without an interrupt, and its loop stays fit for the farewell."""
 
 
 class Seat:

@@ -44,7 +44,7 @@ class _Stemmer(Protocol):
     def stemWord(self, word: str, /) -> str: ...  # noqa: N802 - PyStemmer's name
 
 
-_stemmer: Final[Callable[[str], _Stemmer]] = Stemmer.Stemmer  # pyright: ignore[reportUnknownMemberType] - has no types
+_stemmer: Final[Callable[[str], _Stemmer]] = Stemmer.Stemmer  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - untyped
 
 
 class _Stemmers(threading.local):

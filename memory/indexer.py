@@ -14,7 +14,6 @@ from typing import Any, Final, Generic
 
 from memory import analyser, schema
 from memory.entries import E
-from memory.errors import JournalError
 from memory.reader import Reader
 from memory.statements import query, script, split
 
@@ -49,6 +48,7 @@ class Indexer(Generic[E]):
         self._work.set()  # whatever the last process left undone
         self._closing = threading.Event()
         self._connection: sqlite3.Connection | None = None
+        self._told = ""
         self._last_seq = 0
         self._reached = 0
         self._moved = threading.Condition()
@@ -79,10 +79,13 @@ class Indexer(Generic[E]):
             self._work.clear()
             try:
                 self._fill()
-            except (sqlite3.Error, OSError, JournalError) as error:
-                _log.warning("the search index %s is behind and searches are slower: %s", self._path, error)
-                self._drop(error)
-                self._closing.wait(_RETRY_SECONDS)
+            except Exception as error:  # noqa: BLE001 - told, tried again; searches read the journal meanwhile
+                self._tell(error)
+                self._disconnect()
+                if schema.is_damage(error):
+                    self._delete()
+                else:
+                    self._closing.wait(_RETRY_SECONDS)
                 self._work.set()
         self._disconnect()
 
@@ -150,13 +153,16 @@ class Indexer(Generic[E]):
             return True
         return version == analyser.VERSION and self._reader.query(_HASH_AT, (seq,)) == [(digest,)]
 
-    def _drop(self, error: Exception) -> None:
-        """Close the index after a failure; delete it where it is damaged, the journal has everything."""
-        self._disconnect()
-        if schema.is_damage(error):
-            for suffix in ("", "-wal", "-shm"):
-                self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
-            self._reader.forget_index()
+    def _tell(self, error: Exception) -> None:
+        if (message := str(error)) != self._told:
+            self._told = message
+            _log.warning("the search index %s is behind and searches are slower: %s", self._path, message)
+
+    def _delete(self) -> None:
+        """Delete a damaged index, to be made anew; the journal has everything."""
+        for suffix in ("", "-wal", "-shm"):
+            self._path.with_name(self._path.name + suffix).unlink(missing_ok=True)
+        self._reader.forget_index()
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

@@ -50,7 +50,7 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def blueprint_for(  # noqa: PLR0913 - the parts of a host that a group's process cannot see
+def blueprint_for(
     name: str, home: Home, settings: Settings, models: Models, embedded_url: str, embedded_key: str
 ) -> Blueprint:
     """Return what the process of group `name` needs; raise SettingsError."""

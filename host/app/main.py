@@ -20,7 +20,7 @@ from host.app.supervisor import Supervisor
 from host.app.version import VERSION
 from host.config.home import Home
 from host.config.load import load
-from host.config.settings import Settings
+from host.config.settings import GroupSettings, Settings
 from host.config.write import write_first
 from host.errors import ElisError, ResourceBusy
 from host.models.discovery import FoundModel, find_model
@@ -30,7 +30,7 @@ from host.panel.server import PanelServer
 from host.panel.sessions import Sessions
 from host.record.host_record import HostJournal
 from host.telemetry import configure
-from host.tools.catalogue import TOOL_NAMES
+from host.tools.catalogue import tools_of
 
 DETACHED_SECONDS: Final = 30.0  # how long `elis up --detach` waits for the panel to answer
 SETTINGS_EXIT: Final = 1
@@ -45,7 +45,7 @@ def run(home_folder: Path | None, *, detach: bool) -> int:
     with home.hold():
         if write_first(home.settings):
             print(f"wrote a first {home.settings}", file=sys.stderr)
-        settings = load(home.settings, TOOL_NAMES)
+        settings = load(home.settings, tools_of(GroupSettings()))
         configure(home.logs / "host.log")
         return asyncio.run(_serve(home, settings))
 

@@ -10,7 +10,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any, Final
 
 import msgspec
@@ -158,7 +158,7 @@ class Supervisor:
         while True:
             try:
                 await asyncio.to_thread(self._cluster.start)
-            except Exception as error:  # Ray's own failures have no common root; each is shown and tried again
+            except Exception as error:  # noqa: BLE001 - Ray's own failures have no common root; each is shown and tried again
                 _LOG.exception("Ray did not start")
                 detail = f"Ray did not start ({type(error).__name__}: {error}); it is tried again every {pause:.0f} s"
                 self._ray_state = ServiceView(name="ray", state="failed", detail=detail)

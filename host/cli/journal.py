@@ -23,7 +23,7 @@ def journal(  # noqa: PLR0913 - one command with four actions, as the contract w
     context: typer.Context,
     group: Annotated[str, typer.Argument(metavar="GROUP", help="The group's name.")],
     action: Annotated[Literal["show", "search", "verify", "export"], typer.Argument(help="What to do.")],
-    what: Annotated[str, typer.Argument(metavar="[TURN|TEXT]", help="The turn to show, or the text to search.")] = "",
+    what: Annotated[str, typer.Argument(metavar="TURN|TEXT", help="The turn to show, or the text to search.")] = "",
     *,
     request: Annotated[
         int, typer.Option(metavar="SEQ", min=0, help="With show: the exact body of the request of this event.")

@@ -107,9 +107,9 @@ def queue(
     context: typer.Context,
     group: Group,
     action: Annotated[
-        Literal["release", "drop"] | None, typer.Argument(metavar="[release|drop]", help="What to do with a message.")
+        Literal["release", "drop"] | None, typer.Argument(metavar="release|drop", help="What to do with a message.")
     ] = None,
-    message: Annotated[str, typer.Argument(metavar="[ID]", help="Which message.")] = "",
+    message: Annotated[str, typer.Argument(metavar="ID", help="Which message.")] = "",
     *,
     json: JsonOption = False,
     home: HomeOption = None,

@@ -24,8 +24,8 @@ def tail(now: datetime, left: BudgetLeft, *, turns_left_out: int, waiting: int =
     lines = [
         "[Status from the host. It is not from the person and needs no answer; go on with the message above.]",
         f"Time: {now.isoformat(timespec='minutes')} ({now.tzname()})",
-        f"Left for this turn: {_amount(left.tokens)} tokens, {_amount(left.cost_usd, 4)} USD,"
-        f" {_amount(left.seconds)} seconds, {_amount(left.steps)} steps",
+        f"Left: {_amount(left.tokens)} tokens, {_amount(left.cost_usd, 4)} USD, {_amount(left.seconds)} s,"
+        f" {_amount(left.steps)} steps",
     ]
     if turns_left_out:
         lines.append(f"{turns_left_out} older turns of this conversation do not fit and are not shown.")

@@ -110,7 +110,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     seq: int
 
 
-class Refusal(Exception):  # noqa: N818 - it is an answer, not an error of the host
+class Refusal(Exception):
     """A stage said no."""
 
     def __init__(self, stage: str, rule: str, reason: Reason, text: str) -> None:
@@ -122,7 +122,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, not an error of the h
         self.text = text
 
 
-class Parked(Exception):  # noqa: N818 - a state of the turn, not an error
+class Parked(Exception):
     """An unattended turn meets a question: it lets go of its lane until the answer comes (APR-4)."""
 
     def __init__(self, approval: str) -> None:

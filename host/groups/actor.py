@@ -15,9 +15,9 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import psutil
 
@@ -44,10 +44,11 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_AUTH_MODE"] = "token"
 os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # what Ray 2.60 warns about otherwise
 
-import ray  # noqa: E402 - see above
-import ray.exceptions  # noqa: E402 - see above
+import ray
+import ray.exceptions
 
 _LOG: Final = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 OBJECT_STORE_BYTES: Final = 80 * 2**20  # Ray's least; nothing of ours goes through it
@@ -147,7 +148,8 @@ class Cluster:
 
     def launch(self, blueprint: Blueprint) -> None:
         """Start the actor of a group; it is not waited for (LANE-4)."""
-        remote = ray.remote(concurrency_groups=DOORS, num_cpus=0, max_restarts=-1, max_task_retries=0)(GroupActor)
+        made: Any = ray.remote  # its stubs do not know concurrency groups
+        remote = made(concurrency_groups=DOORS, num_cpus=0, max_restarts=-1, max_task_retries=0)(GroupActor)
         self._actors[blueprint.name] = remote.options(name=f"group-{blueprint.name}").remote(blueprint)
 
     def end(self, name: str) -> None:
@@ -215,8 +217,7 @@ class RemoteGroup:
 
     async def view(self) -> GroupView:
         """See GroupPort; does not wait for a restart."""
-        view: GroupView = await self._once(lambda actor: actor.control.remote("view"))
-        return view
+        return await self._once(lambda actor: actor.control.remote("view"))
 
     async def events(self, after: int, limit: int) -> tuple[EventView, ...]:
         """See GroupPort."""
@@ -254,8 +255,7 @@ class RemoteGroup:
 
     async def release(self, message: str) -> Placement:
         """See GroupPort."""
-        released: Placement = await self._once(lambda actor: actor.control.remote("release", message))
-        return released
+        return await self._once(lambda actor: actor.control.remote("release", message))
 
     async def drop(self, message: str, by: str) -> None:
         """See GroupPort."""
@@ -273,7 +273,7 @@ class RemoteGroup:
         """See GroupPort."""
         return await self._patient(lambda actor: actor.look.remote("instructions"))
 
-    async def _patient(self, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - what the method returns
+    async def _patient(self, call: Callable[[Any], Awaitable[T]]) -> T:
         """Make a call that may be repeated: while the group restarts, wait for it within a bound."""
         until = time.monotonic() + RESTART_PATIENCE_SECONDS
         while True:
@@ -284,7 +284,7 @@ class RemoteGroup:
                     raise ResourceBusy(str(error)) from error
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def _once(self, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - what the method returns
+    async def _once(self, call: Callable[[Any], Awaitable[T]]) -> T:
         try:
             return await call(self._cluster.actor(self._name))
         except ray.exceptions.RayTaskError as error:

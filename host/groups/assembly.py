@@ -4,47 +4,50 @@
 returns the group. Nothing runs before `Group.resume`.
 """
 
-import functools
-import logging
+import asyncio
 import os
 import random
 import time
-from collections.abc import Coroutine
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from zoneinfo import ZoneInfo
 
 import msgspec
 
 from host.config.home import GroupHome
 from host.config.settings import GroupSettings, ModelSettings, SecretSettings
+from host.context.conversation import Conversation
 from host.errors import ElisError
 from host.faults import Faults, parse
 from host.gate.desk import Desk
 from host.gate.pipeline import Gate, Places
-from host.groups.chat import LANE, Chat, ChatInbox, Current
+from host.groups.chat import LANE, STOPPED, Chat, ChatInbox
 from host.groups.drafts import Drafts
 from host.groups.group import Group, GroupParts
 from host.groups.masked_drafts import MaskedDrafts
-from host.groups.models import ModelDesk
-from host.groups.session import Sessions
+from host.groups.models import GroupModel
+from host.groups.session import Session, Sessions
 from host.groups.unrecorded import Unrecorded
+from host.models.conversation import Provider
 from host.policy.policy import Policy
 from host.record.record import Record
 from host.record.rows import MessageRow
 from host.tools.catalogue import tools_of
-from host.turn.beginning import limits_of, resume_turn, start_turn
+from host.tools.jail import Jail
+from host.tools.sandbox import sandbox_from
+from host.tools.seen import SeenFiles
+from host.turn.beginning import end_unbegun, limits_of, resume_turn, start_turn, state_of
 from host.turn.budget import Day, Limits
-from host.turn.ending import Verdict, end_turn
-from host.turn.kit import TurnKit
+from host.turn.ending import Verdict
+from host.turn.kit import ModelKit, TurnKit
 from host.turn.loop import Turn
+from host.turn.state import TurnState
 from host.vault.broker import Broker
 from host.vault.masking import Masker
 from lanes.lane import Lane, Token
 
-_LOG: Final = logging.getLogger(__name__)
-
+TURNS_READ_BACK: Final = 200  # more do not fit any window that is affordable; the journal keeps them all
 CLOSE_SECONDS: Final = 5.0
 
 
@@ -66,28 +69,176 @@ def open_group(blueprint: Blueprint) -> Group:
     """Open the group; raise ResourceBusy when its journal is held, AuditFailure, SettingsError or Unsupported."""
     home = GroupHome(root=Path(blueprint.root))
     home.prepare()
-    settings, run = blueprint.settings, Path(blueprint.run)
+    run = Path(blueprint.run)
     faults = Faults(parse(blueprint.faults), run / "faults")
     masker = Masker()
     record = Record.open(home.journal, _now_us, mask=masker.lent_tree, fault=faults)
-    drafts = Drafts()
-    places = Places.open(home.workspace, settings)
-    broker = Broker(blueprint.secrets, masker, os.environ, base=run.parent)
-    desk = Desk(record, settings.approvals, fault=faults)
-    tools = tools_of(settings)
-    gate = Gate(
-        tools=tools,
-        policy=Policy(settings.policy, settings.sandbox),
-        desk=desk,
-        record=record,
-        broker=broker,
-        masker=masker,
-        places=places,
-        settings=settings,
-        fault=faults,
-        now_us=_now_us,
-    )
-    raise NotImplementedError(gate, drafts)
+    assembled = _Assembled(blueprint, home, record, masker, faults)
+    return Group(assembled.parts(Unrecorded(run / "unrecorded", blueprint.name, assembled.drafts)))
+
+
+class _Assembled:
+    """The parts of one group and the turns they make."""
+
+    def __init__(self, blueprint: Blueprint, home: GroupHome, record: Record, masker: Masker, faults: Faults) -> None:
+        settings = blueprint.settings
+        host_folder = Path(blueprint.run).parent
+        self.blueprint = blueprint
+        self.record = record
+        self.masker = masker
+        self.faults = faults
+        self.drafts = Drafts()
+        self.sink = MaskedDrafts(self.drafts, masker)
+        jail = Jail.open(home.workspace, settings.folders)
+        self.places = Places(jail=jail, sandbox=sandbox_from(settings.sandbox, jail.roots), seen=SeenFiles())
+        self.desk = Desk(record, timeout_seconds=settings.approvals.timeout_seconds, fault=faults)
+        self.tools = tools_of(settings)
+        self.passports = {name: tool.passport for name, tool in self.tools.items()}
+        self.gate = Gate(
+            tools=self.tools,
+            policy=Policy(settings.policy, bare_shell=self.places.sandbox.bare),
+            settings=settings.policy,
+            desk=self.desk,
+            record=record,
+            broker=Broker(blueprint.secrets, masker, os.environ, base=host_folder),
+            masker=masker,
+            places=self.places,
+            fault=faults,
+        )
+        self.model = GroupModel(
+            blueprint.model_name, blueprint.model, masker, base=host_folder, embedded_key=blueprint.embedded_key
+        )
+        self.sessions = Sessions(record, home.charter, self.passports)
+        self.zone = ZoneInfo(settings.timezone) if settings.timezone else None
+        self.day = Day(
+            tokens=_limit(settings.daily.tokens), cost_usd=_limit(settings.daily.cost_usd), spent=self._spent_today
+        )
+        self.limits = Limits(
+            tokens=settings.budget.tokens,
+            cost_usd=settings.budget.cost_usd,
+            seconds=settings.budget.seconds,
+            steps=settings.budget.steps,
+        )
+        self.conversation: Conversation | None = None
+        self.lane = Lane(LANE)
+        self.chat = Chat(record, self.lane, self._run_turn, self._torn, queue_limit=settings.lanes.queue, fault=faults)
+        self.unrecorded: Unrecorded | None = None
+
+    def parts(self, unrecorded: Unrecorded) -> GroupParts:
+        """Return what the group is made of."""
+        self.unrecorded = unrecorded
+        settings = self.blueprint.settings
+        return GroupParts(
+            name=self.blueprint.name,
+            model=f"{self.blueprint.model_name} ({self.blueprint.model.model or self.blueprint.model.provider})",
+            stop_words=settings.stop_words,
+            midnight_us=self._midnight_us,
+            daily_cost_usd=settings.daily.cost_usd,
+            record=self.record,
+            chat=self.chat,
+            desk=self.desk,
+            drafts=self.drafts,
+            sessions=self.sessions,
+            unrecorded=unrecorded,
+            mask=self.masker.text,
+            pid=os.getpid(),
+            close=self._close,
+        )
+
+    async def _run_turn(self, message: MessageRow, turn: str, token: Token) -> None:
+        """Run `turn` on the lane's loop: start it, or take it up where it was."""
+        row = self.record.turn(turn)
+        try:
+            model = self.model.kit(token.generation)
+            session = await self.sessions.current(model.provider, token.check)
+            if row is None:
+                state: TurnState | None = await start_turn(
+                    self.record,
+                    message,
+                    turn=turn,
+                    lane=LANE,
+                    session=session.id,
+                    model=model.name,
+                    limits=self.limits,
+                    admit=token.check,
+                )
+            else:
+                state = await resume_turn(self.record, row, token.check)
+            if state is not None:
+                kit = self._kit(model, session, state, token)
+                await Turn(kit, state, token.check, resumed=row is not None).run()
+        except ElisError as error:
+            verdict = Verdict(reason=error.reason, detail=error.message)
+            await self.record.commit(end_unbegun(message, turn, LANE, verdict), token.check)
+        except asyncio.CancelledError:
+            await self.record.commit(end_unbegun(message, turn, LANE, STOPPED), token.check)
+        finally:
+            self.sink.end(turn)
+            self.places.seen.forget(turn)
+
+    def _kit(self, model: ModelKit, session: Session, state: TurnState, token: Token) -> TurnKit:
+        current = self.chat.current
+        assert current is not None  # noqa: S101 - this runs because it is the current turn
+        return TurnKit(
+            record=self.record,
+            gate=self.gate,
+            model=model,
+            head=session.head,
+            session=session.id,
+            conversation=self._conversation(model.provider),
+            passports=self.passports,
+            limits=limits_of(state.started) if state.started else self.limits,
+            day=self.day,
+            inbox=ChatInbox(self.chat, current, token),
+            drafts=self.sink,
+            fault=self.faults,
+            monotonic=time.monotonic,
+            now=self._now,
+            random=random.Random(),  # noqa: S311 - jitter of retries
+            unrecorded=self._not_recorded,
+        )
+
+    def _conversation(self, provider: Provider) -> Conversation:
+        """The conversation of the lane so far; read back from the journal once a process."""
+        if self.conversation is None:
+            self.conversation = Conversation(provider.message)
+            rows = [row for row in self.record.latest_turns(TURNS_READ_BACK) if row.state == "ended"]
+            self.conversation.load((row.turn, state_of(self.record, row).closed_messages()) for row in reversed(rows))
+        return self.conversation
+
+    def _not_recorded(self, turn: str, detail: str) -> None:
+        assert self.unrecorded is not None  # noqa: S101 - set before anything runs
+        self.chat.halt()
+        self.unrecorded.keep(self.record, turn, detail)
+
+    def _torn(self, turn: str) -> None:
+        """A lane thread was abandoned: end what it may have left behind."""
+        self.places.sandbox.kill_all()
+        self.desk.withdraw_turn(turn)
+        self.drafts.end(turn)
+        self.conversation = None  # its thread may still be changing it
+
+    def _spent_today(self) -> tuple[int, float]:
+        spent = self.record.spend(self._midnight_us())
+        return spent.tokens, spent.cost_usd
+
+    def _now(self) -> datetime:
+        return datetime.now(self.zone) if self.zone else datetime.now().astimezone()
+
+    def _midnight_us(self) -> int:
+        return int(self._now().replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1e6)
+
+    def _close(self) -> None:
+        # The lane is abandoned first: what still runs gets no final event and is resumed at the next start.
+        self.lane.replace()
+        self.places.sandbox.kill_all()
+        self.lane.close(CLOSE_SECONDS)
+        self.record.close()
+        self.places.jail.close()
+
+
+def _limit(limit: float | None) -> float:
+    return float("inf") if limit is None else limit
 
 
 def _now_us() -> int:

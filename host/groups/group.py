@@ -181,11 +181,11 @@ class Group:
         question = self._record.question(approval)
         if question is None:
             raise NotFound(f"group {self.name} has no question {approval!r}")
-        settlement = await self._parts.desk.settle(approval, verdict=verdict, by=by, text=self._parts.mask(text))
+        settled = await self._parts.desk.settle(approval, verdict=verdict, by=by, text=self._parts.mask(text))
         turn = self._record.turn(question.turn)
-        if settlement.settled and turn is not None and turn.state == "parked":
+        if settled.settled and turn is not None and turn.state == "parked":
             await self._unpark(turn.turn, turn.message)
-        return settlement
+        return Settlement(id=settled.id, settled=settled.settled, verdict=settled.verdict, by=settled.by)
 
     async def queue(self) -> tuple[Queued, ...]:
         """Return the messages that wait or are held."""

@@ -61,7 +61,7 @@ class Door:
         self._tally = Tally()
         self._delayed = 0
 
-    async def right_host(self, connection: Connection, _: BaseRouteHandler) -> None:
+    async def right_host(self, connection: Connection) -> None:
         """Refuse requests under a foreign name: a page of another site that was rebound to our address."""
         header = connection.headers.get("host", "")
         if host_name(header) not in self._site.names:
@@ -69,7 +69,7 @@ class Door:
             message = f"this host is not reached under the name {header!r}, only under {known}"
             raise WrongHost(message)
 
-    async def operator(self, connection: Connection, _: BaseRouteHandler) -> None:
+    async def operator(self, connection: Connection) -> None:
         """Admit the API token, or the panel's cookie; a change by cookie must come from the panel's own page."""
         if "authorization" in connection.headers:
             await self._check_token(connection)
@@ -88,14 +88,14 @@ class Door:
             await self._sessions.touch(caller.session)
         connection.state.caller = caller
 
-    async def token_only(self, connection: Connection, _: BaseRouteHandler) -> None:
+    async def token_only(self, connection: Connection) -> None:
         """Admit the API token and nothing else."""
         if "authorization" not in connection.headers:
             message = "this needs the API token; it is in the file `token` of the home"
             raise NotSignedIn(message)
         await self._check_token(connection)
 
-    async def page(self, connection: Connection, _: BaseRouteHandler) -> None:
+    async def page(self, connection: Connection) -> None:
         """Admit a signed-in browser to a page."""
         caller = self._by_cookie(connection)
         if not caller.session:
@@ -103,7 +103,7 @@ class Door:
         await self._sessions.touch(caller.session)
         connection.state.caller = caller
 
-    async def same_origin(self, connection: Connection, _: BaseRouteHandler) -> None:
+    async def same_origin(self, connection: Connection) -> None:
         """Admit forms of the panel's own pages: nobody else may sign a browser in."""
         self._check_fetch_site(connection)
         self._check_same_origin(connection)
@@ -185,6 +185,19 @@ class Door:
 def _method(connection: Connection) -> str:
     scope = cast("Mapping[str, Any]", connection.scope)
     return str(scope.get("method", "WEBSOCKET"))  # a socket's handshake counts as a change (PAN-2)
+
+
+def guard(check: Callable[[Connection], Awaitable[None]]) -> Callable[[Connection, BaseRouteHandler], Awaitable[None]]:
+    """Return `check` as a guard of the framework.
+
+    A plain function on purpose: the framework deep-copies its handlers with their guards, and a bound method would
+    take a copy of the door, its sessions and its journal along.
+    """
+
+    async def run(connection: Connection, _: BaseRouteHandler) -> None:
+        await check(connection)
+
+    return run
 
 
 def address_of(connection: Connection) -> str:

@@ -15,7 +15,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from host.panel import pages
-from host.panel.access import Door
+from host.panel.access import Door, guard
 from host.panel.api import approvals, groups, host, journal, sign_in
 from host.panel.assets import Assets, static_file
 from host.panel.directory import Directory
@@ -66,7 +66,7 @@ def build_app(  # noqa: PLR0913 - each is a part that the composition root owns
             **{name: Provide(_constant(part), use_cache=True, sync_to_thread=False) for name, part in parts.items()},
             "caller": Provide(caller_of, sync_to_thread=False),
         },
-        guards=[door.right_host],
+        guards=[guard(door.right_host)],
         before_send=[protect],
         exception_handlers=exception_handlers(documents),
         lifespan=[_background(overview, door)],
@@ -86,7 +86,7 @@ def close_streams(app: Litestar) -> None:
 
 
 def _open_routes(door: Door) -> list[Router]:
-    forms = Router(path="/", route_handlers=[pages.sign_in], guards=[door.same_origin])
+    forms = Router(path="/", route_handlers=[pages.sign_in], guards=[guard(door.same_origin)])
     return [
         Router(path="/", route_handlers=[pages.login_page, pages.favicon, pages.healthz, static_file]),
         forms,
@@ -95,15 +95,15 @@ def _open_routes(door: Door) -> list[Router]:
 
 def _pages(door: Door) -> list[Router]:
     return [
-        Router(path="/", route_handlers=[pages.overview_page, pages.chat_page], guards=[door.page]),
-        Router(path="/", route_handlers=[pages.sign_out], guards=[door.same_origin, door.page]),
+        Router(path="/", route_handlers=[pages.overview_page, pages.chat_page], guards=[guard(door.page)]),
+        Router(path="/", route_handlers=[pages.sign_out], guards=[guard(door.same_origin), guard(door.page)]),
     ]
 
 
 def _api(door: Door) -> Router:
     for_operators = Router(
         path="/",
-        guards=[door.operator],
+        guards=[guard(door.operator)],
         route_handlers=[
             host.status,
             host.follow_overview,
@@ -130,7 +130,7 @@ def _api(door: Door) -> Router:
             sign_in.sign_out_everywhere,
         ],
     )
-    for_token = Router(path="/", guards=[door.token_only], route_handlers=[host.shutdown, sign_in.make_link])
+    for_token = Router(path="/", guards=[guard(door.token_only)], route_handlers=[host.shutdown, sign_in.make_link])
     return Router(path="/api/v1", route_handlers=[for_operators, for_token], security=[{"token": []}])
 
 
@@ -141,7 +141,7 @@ def _openapi(version: str, door: Door) -> OpenAPIConfig:
         description="What the panel and the command line ask of an Elis host.",
         # The router is the document itself: Litestar adds its own "not found" page to whatever router it is given.
         openapi_router=Router(
-            path="/api/v1/openapi.json", route_handlers=[], guards=[door.operator], include_in_schema=False
+            path="/api/v1/openapi.json", route_handlers=[], guards=[guard(door.operator)], include_in_schema=False
         ),
         render_plugins=[JsonRenderPlugin(path="/")],
         components=Components(security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}),

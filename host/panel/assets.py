@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 from litestar import Response, get
+from litestar.params import FromPath
 
 from host.errors import NotFound
 
@@ -56,7 +57,7 @@ class Assets:
 
 
 @get("/static/{version:str}/{name:str}", include_in_schema=False, sync_to_thread=False)
-def static_file(version: str, name: str, assets: Any) -> Response[bytes]:  # noqa: ANN401 - injected as it is
+def static_file(version: FromPath[str], name: FromPath[str], assets: Any) -> Response[bytes]:  # noqa: ANN401 - injected as it is
     """Serve one file; it never changes under its path."""
     asset: Asset = assets.get(version, name)
     headers = {"Cache-Control": "public, max-age=31536000, immutable"}

@@ -1,11 +1,10 @@
 """What a person's browser navigates to: sign-in, the overview, a group's chat. Scripts fill the pages by the API."""
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 from litestar import Response, get, post
-from litestar.enums import RequestEncodingType
-from litestar.params import Body
+from litestar.params import FromPath, URLEncodedBody
 from litestar.response import Redirect
 from litestar.status_codes import HTTP_303_SEE_OTHER
 
@@ -34,7 +33,7 @@ async def login_page(documents: TheDocuments) -> Response[str]:
 @post("/sign-in", include_in_schema=False, status_code=HTTP_303_SEE_OTHER)
 async def sign_in(
     request: AnyRequest,
-    data: Annotated[SignInForm, Body(media_type=RequestEncodingType.URL_ENCODED)],
+    data: URLEncodedBody[SignInForm],
     sessions: TheSessions,
     door: TheDoor,
 ) -> Redirect:
@@ -64,7 +63,7 @@ async def overview_page(documents: TheDocuments) -> Response[str]:
 
 
 @get("/groups/{group:str}", include_in_schema=False)
-async def chat_page(group: str, documents: TheDocuments, directory: TheDirectory) -> Response[str]:
+async def chat_page(group: FromPath[str], documents: TheDocuments, directory: TheDirectory) -> Response[str]:
     """Show one group's conversation, also while the group cannot be reached: the page then says so itself."""
     if group not in directory.names():
         message = f"there is no group {group!r}"

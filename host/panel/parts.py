@@ -1,11 +1,12 @@
 """The parts that handlers are given, by the name of their parameter. `host.panel.app` provides them."""
 
-from typing import Annotated, Any, Final
+from typing import Any
 
 import msgspec
 from litestar import Request
 from litestar.datastructures import State
-from litestar.params import Dependency
+from litestar.di import NamedDependency
+from litestar.params import SkipValidation
 
 from host.errors import ResourceBusy
 from host.groups.port import GroupPort
@@ -18,18 +19,16 @@ from host.panel.overview import Overview
 from host.panel.sessions import Sessions
 from host.panel.streams import Closing
 
-_AS_IT_IS: Final = Dependency(skip_validation=True)
-
 AnyRequest = Request[Any, Any, State]
-TheDirectory = Annotated[Directory, _AS_IT_IS]
-TheSessions = Annotated[Sessions, _AS_IT_IS]
-TheDoor = Annotated[Door, _AS_IT_IS]
-TheSite = Annotated[Site, _AS_IT_IS]
-TheOverview = Annotated[Overview, _AS_IT_IS]
-TheClosing = Annotated[Closing, _AS_IT_IS]
-TheDocuments = Annotated[Documents, _AS_IT_IS]
-TheAssets = Annotated[Assets, _AS_IT_IS]
-TheCaller = Annotated[Caller, _AS_IT_IS]
+TheDirectory = NamedDependency[SkipValidation[Directory]]
+TheSessions = NamedDependency[SkipValidation[Sessions]]
+TheDoor = NamedDependency[SkipValidation[Door]]
+TheSite = NamedDependency[SkipValidation[Site]]
+TheOverview = NamedDependency[SkipValidation[Overview]]
+TheClosing = NamedDependency[SkipValidation[Closing]]
+TheDocuments = NamedDependency[SkipValidation[Documents]]
+TheAssets = NamedDependency[SkipValidation[Assets]]
+TheCaller = NamedDependency[SkipValidation[Caller]]
 
 
 class Done(msgspec.Struct, frozen=True, kw_only=True):

@@ -20,14 +20,14 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
     turn: str = ""
 
 
-class GroupOpened(Event, tag="group_opened"):
+class GroupOpened(Event, frozen=True, kw_only=True, tag="group_opened"):
     """A process opened the group's journal for writing."""
 
     generation: int
     pid: int
 
 
-class SessionStarted(Event, tag="session_started"):
+class SessionStarted(Event, frozen=True, kw_only=True, tag="session_started"):
     """The charter, skills and tool list were fixed anew; the prefix stays the same from here on (CTX-2)."""
 
     session: str
@@ -35,7 +35,7 @@ class SessionStarted(Event, tag="session_started"):
     why: str  # first | changed
 
 
-class MessageReceived(Event, tag="message_received"):
+class MessageReceived(Event, frozen=True, kw_only=True, tag="message_received"):
     """Somebody said something to the group; durable before anything is done about it."""
 
     message: str
@@ -46,7 +46,7 @@ class MessageReceived(Event, tag="message_received"):
     unattended: bool = False
 
 
-class TurnStarted(Event, tag="turn_started"):
+class TurnStarted(Event, frozen=True, kw_only=True, tag="turn_started"):
     """A turn began, with the limits it runs under. A limit of -1 means none."""
 
     message: str
@@ -61,7 +61,7 @@ class TurnStarted(Event, tag="turn_started"):
     limit_steps: float
 
 
-class MessageEntered(Event, tag="message_entered"):
+class MessageEntered(Event, frozen=True, kw_only=True, tag="message_entered"):
     """A steered message became part of the running turn, before the inference of `step`."""
 
     message: str
@@ -69,14 +69,14 @@ class MessageEntered(Event, tag="message_entered"):
     step: int
 
 
-class TurnResumed(Event, tag="turn_resumed"):
+class TurnResumed(Event, frozen=True, kw_only=True, tag="turn_resumed"):
     """A restarted host took the turn up again after its last durable event."""
 
     after_seq: int
     times: int  # resumptions in a row without progress in between (REC-7)
 
 
-class RequestSent(Event, tag="request_sent"):
+class RequestSent(Event, frozen=True, kw_only=True, tag="request_sent"):
     """A request to a model is about to be sent. Its exact body is head + messages joined by commas + tail."""
 
     step: int  # 0 for the wrap-up
@@ -91,7 +91,7 @@ class RequestSent(Event, tag="request_sent"):
     reserved_cost_usd: float
 
 
-class AttemptFailed(Event, tag="attempt_failed"):
+class AttemptFailed(Event, frozen=True, kw_only=True, tag="attempt_failed"):
     """One attempt at an inference failed; what was received before counts and is charged as an estimate."""
 
     step: int
@@ -115,7 +115,7 @@ class CallAsked(msgspec.Struct, frozen=True, kw_only=True):
     arguments: str  # the raw text, which may not be JSON
 
 
-class ResponseReceived(Event, tag="response_received"):
+class ResponseReceived(Event, frozen=True, kw_only=True, tag="response_received"):
     """A model answered."""
 
     step: int
@@ -132,7 +132,7 @@ class ResponseReceived(Event, tag="response_received"):
     seconds: float
 
 
-class CallStarted(Event, tag="call_started"):
+class CallStarted(Event, frozen=True, kw_only=True, tag="call_started"):
     """A call is about to run; `arguments` hold handles, never secret values."""
 
     call: str
@@ -144,14 +144,14 @@ class CallStarted(Event, tag="call_started"):
     target: str
 
 
-class CallRepeated(Event, tag="call_repeated"):
+class CallRepeated(Event, frozen=True, kw_only=True, tag="call_repeated"):
     """Recovery runs a started call again, as its passport allows."""
 
     call: str
     key: str
 
 
-class CallFinished(Event, tag="call_finished"):
+class CallFinished(Event, frozen=True, kw_only=True, tag="call_finished"):
     """A call ran, well or not; `result` is what the model is told, masked."""
 
     call: str
@@ -167,7 +167,7 @@ class CallFinished(Event, tag="call_finished"):
     recorded: bool = False  # the result of an earlier call with the same key
 
 
-class CallRefused(Event, tag="call_refused"):
+class CallRefused(Event, frozen=True, kw_only=True, tag="call_refused"):
     """A call did not run; `result` is what the model is told."""
 
     call: str
@@ -180,7 +180,7 @@ class CallRefused(Event, tag="call_refused"):
     target: str = ""
 
 
-class ApprovalAsked(Event, tag="approval_asked"):
+class ApprovalAsked(Event, frozen=True, kw_only=True, tag="approval_asked"):
     """A person is asked whether a call may run, or for an answer (`ask_person`)."""
 
     approval: str
@@ -196,14 +196,14 @@ class ApprovalAsked(Event, tag="approval_asked"):
     expires_at: str  # ISO 8601, UTC; empty when it does not expire
 
 
-class ApprovalReopened(Event, tag="approval_reopened"):
+class ApprovalReopened(Event, frozen=True, kw_only=True, tag="approval_reopened"):
     """After a restart a question waits on; its clock stood still while the host was down (APR-4)."""
 
     approval: str
     expires_at: str
 
 
-class ApprovalSettled(Event, tag="approval_settled"):
+class ApprovalSettled(Event, frozen=True, kw_only=True, tag="approval_settled"):
     """A question got its one answer."""
 
     approval: str
@@ -213,7 +213,7 @@ class ApprovalSettled(Event, tag="approval_settled"):
     scope: str = "once"
 
 
-class Noticed(Event, tag="noticed"):
+class Noticed(Event, frozen=True, kw_only=True, tag="noticed"):
     """The host told the model, the person or both something."""
 
     code: str  # budget_80 | bad_calls | empty_reply | history_shortened | …
@@ -221,19 +221,17 @@ class Noticed(Event, tag="noticed"):
     to: str  # model | person | both
 
 
-class TurnParked(Event, tag="turn_parked"):
+class TurnParked(Event, frozen=True, kw_only=True, tag="turn_parked"):
     """An unattended turn waits for an answer without holding a lane (APR-4)."""
 
     approval: str
 
 
-class TurnUnparked(Event, tag="turn_unparked"):
-    """A parked turn goes on."""
-
-    approval: str
+class TurnUnparked(Event, frozen=True, kw_only=True, tag="turn_unparked"):
+    """A parked turn goes on: its question was answered."""
 
 
-class StopRequested(Event, tag="stop_requested"):
+class StopRequested(Event, frozen=True, kw_only=True, tag="stop_requested"):
     """A person asked to stop."""
 
     lane: str
@@ -250,7 +248,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     reason: Reason | None = None
 
 
-class TurnEnded(Event, tag="turn_ended"):
+class TurnEnded(Event, frozen=True, kw_only=True, tag="turn_ended"):
     """The one final event of a turn (REPLY-6)."""
 
     outcome: Outcome

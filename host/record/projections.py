@@ -106,21 +106,17 @@ def _message(tx: Transaction, stored: Stored[GroupEvent]) -> None:
 
 
 def _inference(tx: Transaction, stored: Stored[GroupEvent], event: ResponseReceived | AttemptFailed) -> None:
-    whole = isinstance(event, ResponseReceived)
+    match event:
+        case ResponseReceived():
+            steps, cached = int(event.purpose == "step"), event.tokens_cached
+            estimated, seconds = event.estimated, event.seconds
+        case AttemptFailed():
+            steps, cached, estimated, seconds = 0, 0, event.tokens_in + event.tokens_out > 0, 0.0
     tx.execute(
         "update turns set steps = steps + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, tokens_cached ="
         " tokens_cached + ?, cost_usd = cost_usd + ?, estimated = max(estimated, ?), seconds = seconds + ?,"
         " open_tokens = 0, open_cost_usd = 0.0 where turn = ?",
-        (
-            int(whole and event.purpose == "step"),
-            event.tokens_in,
-            event.tokens_out,
-            event.tokens_cached if whole else 0,
-            event.cost_usd,
-            int(event.estimated if whole else event.tokens_in + event.tokens_out > 0),
-            event.seconds if whole else 0.0,
-            event.turn,
-        ),
+        (steps, event.tokens_in, event.tokens_out, cached, event.cost_usd, estimated, seconds, event.turn),
     )
     tx.execute(
         "insert into spend values (?, ?, ?) on conflict (quarter) do update set tokens = tokens + excluded.tokens,"
@@ -129,16 +125,10 @@ def _inference(tx: Transaction, stored: Stored[GroupEvent], event: ResponseRecei
     )
     if isinstance(event, ResponseReceived):
         for position, asked in enumerate(event.calls):
+            key, order = f"{event.turn}:{asked.call}", event.step * 1000 + position
             tx.execute(
                 "insert into calls values (?, ?, ?, ?, '', '', '', 'asked', 0, '', ?, ?)",
-                (
-                    f"{event.turn}:{asked.call}",
-                    event.turn,
-                    asked.call,
-                    asked.tool,
-                    event.step * 1000 + position,
-                    stored.seq,
-                ),
+                (key, event.turn, asked.call, asked.tool, order, stored.seq),
             )
 
 
@@ -152,7 +142,8 @@ def _call(tx: Transaction, stored: Stored[GroupEvent], event: CallStarted | Call
             )
         case CallFinished():
             tx.execute(
-                "update calls set state = 'finished', effect = ?, target = ?, ok = ?, reason = ?, seq = ? where key = ?",
+                "update calls set state = 'finished', effect = ?, target = ?, ok = ?, reason = ?, seq = ?"
+                " where key = ?",
                 (event.effect, event.target, event.ok, event.reason or "", stored.seq, key),
             )
             tx.execute("update turns set seconds = seconds + ? where turn = ?", (event.seconds, event.turn))

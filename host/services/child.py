@@ -40,6 +40,7 @@ class EmbeddedModel:
         *,
         command: Sequence[str] = COMMAND,
         ready_seconds: float = READY_SECONDS,
+        stop_seconds: float = STOP_SECONDS,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`command` gets `--port N` appended; `pause` waits before a restart."""
@@ -48,6 +49,7 @@ class EmbeddedModel:
         self.problem = ""  # why it is not running; empty while it is
         self._command = tuple(command)
         self._ready_seconds = ready_seconds
+        self._stop_seconds = stop_seconds
         self._pause = pause
         self._base_url = ""
         self._process: asyncio.subprocess.Process | None = None
@@ -153,6 +155,6 @@ class EmbeddedModel:
             with contextlib.suppress(ProcessLookupError):
                 means()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(STOP_SECONDS):
+                async with asyncio.timeout(self._stop_seconds):
                     await process.wait()
                     return

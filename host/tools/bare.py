@@ -10,7 +10,7 @@ from contextlib import closing
 
 from host.errors import PathViolation
 from host.tools.box import refuse_unfit, shell
-from host.tools.child import Child
+from host.tools.child import Child, InUse
 from host.tools.finished import Finding, Finished
 from host.tools.output import Output
 from host.tools.paths import WORKSPACE, place_of
@@ -23,6 +23,7 @@ class BareSandbox:
     def __init__(self, roots: Sequence[Root]) -> None:
         """Run in `roots`, which are folders of the machine."""
         self._roots = {root.name: root for root in roots}
+        self._running = InUse()
 
     @property
     def bare(self) -> bool:
@@ -50,7 +51,7 @@ class BareSandbox:
             child = Child(argv, environment=variables, descriptors=[text], cwd=self._folder(cwd))
         finally:
             os.close(text)
-        with closing(child):
+        with closing(child), self._running.holding(child.kill_group):
             timed_out = await child.attend(output, timeout_seconds, child.kill_group)
         return Finished(
             exit_code=child.exit_code,
@@ -58,6 +59,10 @@ class BareSandbox:
             timed_out=timed_out,
             truncated=output.left_out > 0,
         )
+
+    def kill_all(self) -> None:
+        """End every running command at once, from any thread."""
+        self._running.kill_all()
 
     def check(self) -> Finding:
         """Say what the operator chose."""

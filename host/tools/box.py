@@ -66,8 +66,8 @@ def features_of(help_text: str) -> Features:
     )
 
 
-def system(features: Features, limits: Limits, data: Callable[[str], int]) -> list[str]:
-    """Return the arguments for namespaces and system; `data` gives a descriptor from which a text can be read."""
+def system(features: Features, limits: Limits) -> list[str]:
+    """Return the arguments for namespaces and system, the same for every command; looking takes ten milliseconds."""
     arguments = [*_NAMESPACES, "--unshare-cgroup-try", "--uid", str(USER), "--gid", str(USER), "--hostname", "elis"]
     if features.disable_userns:
         arguments.append("--disable-userns")
@@ -79,8 +79,6 @@ def system(features: Features, limits: Limits, data: Callable[[str], int]) -> li
     arguments += _tmpfs("/tmp", features, limits)  # noqa: S108 - the sandbox's own
     for name in _ETC:
         arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    for name, text in _MADE.items():
-        arguments += ["--file", str(data(text)), f"/etc/{name}"]
     return arguments + _alternatives()
 
 
@@ -94,9 +92,15 @@ def binds(roots: Sequence[Root], private: int, features: Features) -> list[str]:
     return arguments
 
 
-def start(command: str, cwd: str, environment: Mapping[str, str], data: Callable[[str], int]) -> list[str]:
-    """Return the arguments for the command's text, its folder and its variables."""
-    arguments = ["--file", str(data(command)), COMMAND, "--remount-ro", "/", "--chdir", cwd]
+def start(command: str, cwd: str, environment: Mapping[str, str], data: Callable[[bytes], int]) -> list[str]:
+    """Return the arguments for the command's text, its folder and its variables.
+
+    `data` gives a descriptor from which bubblewrap can read.
+    """
+    arguments: list[str] = []
+    for path, text in ({f"/etc/{name}": text for name, text in _MADE.items()} | {COMMAND: command}).items():
+        arguments += ["--file", str(data(text.encode(errors="surrogateescape"))), path]
+    arguments += ["--remount-ro", "/", "--chdir", cwd]
     for name, value in (_VARIABLES | dict(environment)).items():
         arguments += ["--setenv", name, value]
     return arguments

@@ -17,7 +17,7 @@ import msgspec
 
 from host.errors import Unsupported
 from host.tools import box, cgroups, seccomp, trash
-from host.tools.child import Child
+from host.tools.child import Child, InUse
 from host.tools.finished import Finding, Finished
 from host.tools.limits import Limits, confine
 from host.tools.output import Output
@@ -36,7 +36,8 @@ class _Ready(msgspec.Struct, frozen=True, kw_only=True):
 
     executable: str
     features: box.Features
-    numbers: seccomp.Numbers
+    system: tuple[str, ...]  # the arguments that are the same for every command
+    filter: bytes
 
 
 class BwrapSandbox:
@@ -59,6 +60,7 @@ class BwrapSandbox:
         self._limits = limits or Limits()
         self._groups = cgroups.find() if groups is None and look_for_groups else groups
         self._ready: _Ready | None = None
+        self._running = InUse()
 
     @property
     def bare(self) -> bool:
@@ -93,6 +95,10 @@ class BwrapSandbox:
             truncated=output.left_out > 0,
             notes=notes,
         )
+
+    def kill_all(self) -> None:
+        """End every running command at once, from any thread."""
+        self._running.kill_all()
 
     def check(self) -> Finding:
         """Run a trial command."""
@@ -129,9 +135,10 @@ class BwrapSandbox:
         with ExitStack() as closing:
             running = self._start(ready, command, _inside(cwd, self._roots), environment, closing)
             try:
-                self._enclose(running, seconds)
-                running.go()
-                yield running
+                with self._running.holding(running.kill):
+                    self._enclose(running, seconds)
+                    running.go()
+                    yield running
             except BaseException:
                 running.kill()
                 raise
@@ -155,7 +162,9 @@ class BwrapSandbox:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Unsupported(unavailable(str(error))) from error
         features = box.features_of((told.stdout + told.stderr).decode(errors="replace"))
-        self._ready = _Ready(executable=executable, features=features, numbers=numbers)
+        filter_ = seccomp.packed(seccomp.program(numbers))
+        system = tuple(box.system(features, self._limits))
+        self._ready = _Ready(executable=executable, features=features, system=system, filter=filter_)
         return self._ready
 
     def _start(
@@ -173,15 +182,15 @@ class BwrapSandbox:
         descriptors.own(gate_writing)
         waiting = descriptors.own(os.dup(gate), passed=True)  # bubblewrap closes the one that it waits on
         arguments = [
-            *box.system(ready.features, self._limits, descriptors.data),
+            *ready.system,
             *box.binds(self._roots, private, ready.features),
             *box.start(command, cwd, environment, descriptors.data),
-            "--seccomp", str(descriptors.own(seccomp.filter_descriptor(ready.numbers), passed=True)),
+            "--seccomp", str(descriptors.data(ready.filter)),
             "--info-fd", str(info_writing),
             "--json-status-fd", str(status_writing),
             "--block-fd", str(waiting),
         ]  # fmt: skip
-        told = descriptors.data("\0".join(arguments))
+        told = descriptors.data("\0".join(arguments).encode(errors="surrogateescape"))
         inherited = [*descriptors.passed, *(root.descriptor for root in self._roots)]
         argv = [ready.executable, "--args", str(told), "--", "/bin/sh", "-c", _WAIT, box.shell()]
         try:

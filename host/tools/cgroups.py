@@ -7,6 +7,8 @@ next look. Nothing here knows sandboxes; it is given process ids.
 
 import itertools
 import os
+import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol
@@ -34,7 +36,7 @@ class Group(Protocol):
         ...
 
     def remove(self) -> None:
-        """Remove the empty group; one that is not empty yet is left to the next look."""
+        """Remove the group. One that still holds a dying process is removed when the next is made."""
         ...
 
 
@@ -64,10 +66,24 @@ def find(mount: Path = _MOUNT, own: str | None = None) -> Groups | None:
     return None
 
 
+class _Leftover:
+    """Groups that are done with, some of which a dying process still holds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._folders: list[Path] = []
+
+    def take(self, folders: Sequence[Path]) -> None:
+        """Remove `folders`, and whatever could not be removed earlier."""
+        with self._lock:
+            self._folders = [folder for folder in (*self._folders, *folders) if not _removed(folder)]
+
+
 class _Second(msgspec.Struct, frozen=True):
     """Version 2: one tree."""
 
     parent: Path
+    leftover: _Leftover
 
     @property
     def version(self) -> str:
@@ -84,7 +100,7 @@ class _Second(msgspec.Struct, frozen=True):
         with suppress(OSError):  # already so, or forbidden: then writing the limits fails below
             (self.parent / "cgroup.subtree_control").write_text("+memory +pids")
         files = {"memory.max": limits.memory_bytes, "memory.swap.max": 0, "pids.max": limits.processes}
-        return _Made((_folder(self.parent, files, optional="memory.swap.max"),), limits)
+        return _Made((_folder(self.parent, files, optional="memory.swap.max"),), limits, self.leftover)
 
 
 class _First(msgspec.Struct, frozen=True):
@@ -92,6 +108,7 @@ class _First(msgspec.Struct, frozen=True):
 
     memory: Path
     processes: Path
+    leftover: _Leftover
 
     @property
     def version(self) -> str:
@@ -113,7 +130,7 @@ class _First(msgspec.Struct, frozen=True):
         except OSError:
             first.rmdir()
             raise
-        return _Made((first, second), limits)
+        return _Made((first, second), limits, self.leftover)
 
 
 class _Made(msgspec.Struct, frozen=True):
@@ -121,6 +138,7 @@ class _Made(msgspec.Struct, frozen=True):
 
     folders: tuple[Path, ...]
     limits: Limits
+    leftover: _Leftover
 
     def add(self, pid: int) -> None:
         """Move a process in."""
@@ -137,10 +155,8 @@ class _Made(msgspec.Struct, frozen=True):
         return tuple(reached)
 
     def remove(self) -> None:
-        """Remove the empty group."""
-        for folder in self.folders:
-            with suppress(OSError):
-                folder.rmdir()
+        """Remove the group."""
+        self.leftover.take(self.folders)
 
     def _count(self, file: str, key: str) -> int:
         for folder in self.folders:
@@ -157,7 +173,7 @@ def _second(mount: Path, paths: dict[str, str]) -> list[_Second]:
     top = mount if (mount / "cgroup.controllers").exists() else mount / "unified"
     own = top / paths[""]
     levels = [own, *own.parents][:_LEVELS]
-    return [_Second(level) for level in levels if level.is_relative_to(top) and _controls(level)]
+    return [_Second(level, _Leftover()) for level in levels if level.is_relative_to(top) and _controls(level)]
 
 
 def _controls(folder: Path) -> bool:
@@ -174,7 +190,7 @@ def _first(mount: Path, paths: dict[str, str]) -> list[_First]:
             # Without a namespace of its own a container sees its group at the mount, whatever the path says.
             parents[controller] = own if own.is_dir() else mount / controller
     if {"memory", "pids"} <= parents.keys():
-        return [_First(parents["memory"], parents["pids"])]
+        return [_First(parents["memory"], parents["pids"], _Leftover())]
     return []
 
 
@@ -189,6 +205,16 @@ def _folder(parent: Path, files: dict[str, int], *, optional: str) -> Path:
         folder.rmdir()
         raise
     return folder
+
+
+def _removed(folder: Path) -> bool:
+    try:
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def _sweep(groups: _First | _Second) -> None:

@@ -11,8 +11,8 @@ import select
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from host.tools.output import Output
@@ -153,3 +153,33 @@ class Child:
 def _settle(ended: "asyncio.Future[None]") -> None:
     if not ended.done():
         ended.set_result(None)
+
+
+class InUse:
+    """What runs at present, so that another thread can end all of it."""
+
+    def __init__(self) -> None:
+        """Begin with nothing running."""
+        self._lock = threading.Lock()
+        self._kills: dict[int, Callable[[], None]] = {}
+        self._next = 0
+
+    @contextmanager
+    def holding(self, kill: Callable[[], None]) -> Generator[None]:
+        """Know of a program inside the `with`; `kill` ends it, from any thread."""
+        with self._lock:
+            self._next += 1
+            number = self._next
+            self._kills[number] = kill
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._kills.pop(number, None)
+
+    def kill_all(self) -> None:
+        """End all that runs."""
+        with self._lock:
+            kills = list(self._kills.values())
+        for kill in kills:
+            kill()

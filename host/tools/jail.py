@@ -84,8 +84,8 @@ class Jail:
             with _translating(path), self._roots.opened(place) as (descriptor, real):
                 _refuse_special(descriptor, path)
                 place = real
-        except Missing:
-            pass  # a file to come; its folders are checked when they are opened
+        except ToolFailed:
+            pass  # nothing there, or not ours to open: no matter of the jail; opening the file will tell
         if writing:
             self._roots.refuse_unwritable(place)
         return place.shown
@@ -108,6 +108,11 @@ class Jail:
             )
             raise ToolFailed(message)
         return Content(shown=real.shown, data=data)
+
+    def is_file(self, path: str) -> bool:
+        """Say whether `path` is a regular file; raise Missing, PathViolation."""
+        with _translating(path), self._roots.opened(self._roots.place(path)) as (descriptor, _):
+            return stat.S_ISREG(_refuse_special(descriptor, path).st_mode)
 
     @contextmanager
     def folder(self, path: str) -> Generator[tuple[int, Place]]:

@@ -17,8 +17,8 @@ from typing import Final
 import msgspec
 
 from host.errors import PathViolation, ToolFailed
+from host.tools.walk import TEMPORARY
 
-_TEMPORARY: Final = ".elis-tmp-"
 _NEW_MODE: Final = 0o644  # minus the umask
 _CHUNK: Final = 1 << 20
 
@@ -46,11 +46,6 @@ class Existing(msgspec.Struct, frozen=True, kw_only=True):
 def content_hash(data: bytes) -> str:
     """Return the hash by which two contents are told apart."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
-def is_temporary(name: str) -> bool:
-    """Say whether `name` is that of an unfinished write: what a crash in mid-write leaves, and listings pass over."""
-    return name.startswith(_TEMPORARY)
 
 
 @contextmanager
@@ -99,7 +94,7 @@ def prepared(folder: int, data: bytes, old: Existing | None) -> Generator[str]:
 
     Unless it is renamed inside the `with`, nothing stays of it.
     """
-    temporary = _TEMPORARY + secrets.token_hex(8)
+    temporary = TEMPORARY + secrets.token_hex(8)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(temporary, flags, _NEW_MODE if old is None else 0o600, dir_fd=folder)
     try:

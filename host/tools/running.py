@@ -6,6 +6,7 @@
 import os
 import select
 import signal
+import threading
 import time
 from contextlib import ExitStack, suppress
 from typing import Final
@@ -30,6 +31,8 @@ class Running:
         self._gate = gate
         self._handle = os.pidfd_open(pid) if pid else -1  # bubblewrap has not reaped it: the id is still its own
         self._told = b""
+        self._released = False
+        self._lock = threading.Lock()  # another thread may kill while this one releases
 
     def go(self) -> None:
         """Let the command begin: a byte for bubblewrap, a line for the shell inside."""
@@ -38,12 +41,15 @@ class Running:
 
     def kill(self) -> None:
         """End everything in the box, then bubblewrap itself should it not have noticed."""
-        if self._handle >= 0:
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-            if self.child.gone():
+        with self._lock:
+            if self._released:
                 return
-        self.child.kill()
+            if self._handle >= 0:
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+                if self.child.gone():
+                    return
+            self.child.kill()
 
     def finished(self) -> bool:
         """Say whether bubblewrap reports an exit code of the command: the box was built and the command ran."""
@@ -54,10 +60,11 @@ class Running:
 
     def release(self) -> None:
         """Give back what the box held; the processes are gone."""
-        self.child.close()
-        if self._handle >= 0:
-            os.close(self._handle)
-            self._handle = -1
+        with self._lock:
+            self._released = True
+            self.child.close()
+            if self._handle >= 0:
+                os.close(self._handle)
         if self.group is not None:
             self.group.remove()
 
@@ -87,10 +94,10 @@ class Descriptors:
         os.set_blocking(reading, False)
         return self.own(reading), self.own(writing, passed=True)
 
-    def data(self, text: str) -> int:
-        """Return a descriptor from which bubblewrap can read `text`."""
+    def data(self, data: bytes) -> int:
+        """Return a descriptor from which bubblewrap can read `data`."""
         descriptor = self.own(os.memfd_create("elis-box", os.MFD_CLOEXEC), passed=True)
-        view = memoryview(text.encode(errors="surrogateescape"))
+        view = memoryview(data)
         while view:
             view = view[os.write(descriptor, view) :]
         os.lseek(descriptor, 0, os.SEEK_SET)

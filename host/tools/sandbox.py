@@ -42,6 +42,10 @@ class Sandbox(Protocol):
         """
         ...
 
+    def kill_all(self) -> None:
+        """End every running command at once, from any thread: what an abandoned lane may have left behind."""
+        ...
+
     def check(self) -> Finding:
         """Run a trial command, holding the thread for some tens of milliseconds."""
         ...

@@ -6,7 +6,6 @@ x86_64 and aarch64; a process of any other architecture, or of x86's x32 variant
 """
 
 import errno
-import os
 import struct
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -128,14 +127,6 @@ def program(numbers: Numbers) -> list[Instruction]:
 def packed(instructions: Sequence[Instruction]) -> bytes:
     """Return the filter as the kernel's array of `struct sock_filter`."""
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in instructions)
-
-
-def filter_descriptor(numbers: Numbers) -> int:
-    """Return a descriptor from which the sandbox reads the filter; the caller closes it."""
-    descriptor = os.memfd_create("elis-seccomp", os.MFD_CLOEXEC)
-    os.write(descriptor, packed(program(numbers)))
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
 
 
 def _error(number: int) -> Instruction:

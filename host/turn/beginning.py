@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from host.ids import TURN, new_id
-from host.record.events import GroupEvent, TurnResumed, TurnStarted
+from host.record.events import GroupEvent, TurnResumed, TurnStarted, TurnUnparked
 from host.record.record import Admit, Record
 from host.record.rows import MessageRow, TurnRow
 from host.stops import Reason
@@ -50,8 +50,12 @@ async def resume_turn(record: Record, row: TurnRow, admit: Admit) -> TurnState |
 
     def unit(unit: Unit[GroupEvent]) -> list[GroupEvent]:
         charge = open_request_charge(unit.transaction, row.turn)
-        resumed = TurnResumed(turn=row.turn, after_seq=record.journal.last_seq(), times=row.resumes + 1)
-        events: list[GroupEvent] = [resumed] if charge is None else [charge, resumed]
+        events: list[GroupEvent] = [] if charge is None else [charge]
+        if row.state == "parked":
+            events.append(TurnUnparked(turn=row.turn))
+        else:
+            after_seq = record.journal.last_seq()
+            events.append(TurnResumed(turn=row.turn, after_seq=after_seq, times=row.resumes + 1))
         unit.append(*events)
         return events
 

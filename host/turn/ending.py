@@ -6,13 +6,15 @@ gone is accounted for all the same (REPLY-6).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from host.record.events import Account, AttemptFailed, GroupEvent, TurnEnded
 from host.stops import Outcome, Reason
 from memory.journal import Transaction, Unit
+
+R = TypeVar("R", bound=msgspec.Struct)
 
 _EFFECTS: Final = frozenset({"write", "execute", "send", "spend", "destroy"})
 
@@ -141,13 +143,12 @@ def _line(call: _Call) -> Account:
 
 
 def _used(tx: Transaction, turn: str) -> _Used | None:
-    return _row(
-        tx,
-        _Used,
+    sql = (
         "select state, ended_seq, steps, tokens_in, tokens_out, tokens_cached, cost_usd, estimated, seconds"
-        " from turns where turn = ?",
-        turn,
+        " from turns where turn = ?"
     )
+    values = tx.execute(sql, (turn,)).fetchone()
+    return None if values is None else _convert(_Used, values)
 
 
 def _calls(tx: Transaction, turn: str) -> list[_Call]:
@@ -158,7 +159,8 @@ def _calls(tx: Transaction, turn: str) -> list[_Call]:
 def open_request_charge(tx: Transaction, turn: str) -> AttemptFailed | None:
     """A request that was sent and never answered is charged what was set aside for it, as an estimate (BUD-3)."""
     found = tx.execute(
-        "select open_step, open_attempt, open_purpose, open_tokens, open_cost_usd from turns where turn = ? and open_tokens > 0",
+        "select open_step, open_attempt, open_purpose, open_tokens, open_cost_usd from turns"
+        " where turn = ? and open_tokens > 0",
         (turn,),
     ).fetchone()
     if found is None:
@@ -179,10 +181,5 @@ def open_request_charge(tx: Transaction, turn: str) -> AttemptFailed | None:
     )
 
 
-def _row(tx: Transaction, row: type[Any], sql: str, turn: str) -> Any:  # noqa: ANN401 - the row type given
-    values = tx.execute(sql, (turn,)).fetchone()
-    return None if values is None else _convert(row, values)
-
-
-def _convert(row: type[Any], values: Sequence[Any]) -> Any:  # noqa: ANN401 - the row type given
+def _convert(row: type[R], values: Sequence[Any]) -> R:
     return msgspec.convert(dict(zip(row.__struct_fields__, values, strict=True)), row, strict=False)

@@ -15,7 +15,7 @@ from host.context.conversation import Part
 from host.errors import ElisError, ModelUnavailable, ProtocolViolation, SecretMissing
 from host.ids import call_id
 from host.models.conversation import AttemptError, Inference, Request
-from host.models.retry import wait_before_next
+from host.models.retry import wait_before
 from host.record.events import AttemptFailed, CallAsked, GroupEvent, RequestSent, ResponseReceived
 from host.record.record import Admit
 from host.stops import Reason
@@ -77,7 +77,7 @@ class Inferring:
             try:
                 inference = await self._kit.model.provider.infer(body, lambda text: self._arrived(asked.step, text))
             except AttemptError as error:
-                wait = wait_before_next(attempt, error, self._kit.random)
+                wait = wait_before(attempt + 1, error, self._kit.random.random)
                 await self._attempt_failed(asked, attempt, error, wait)
                 if wait is None:
                     raise _translated(error) from error

@@ -51,7 +51,7 @@ class ModelKit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnKit(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a turn uses. Times: `now_us` microseconds since 1970, `monotonic` seconds, `now` local time."""
+    """Everything a turn uses. Times: `monotonic` seconds, `now` in the group's zone."""
 
     record: Record
     gate: Gate
@@ -65,8 +65,7 @@ class TurnKit(msgspec.Struct, frozen=True, kw_only=True):
     inbox: Inbox
     drafts: DraftSink
     fault: Callable[[str], None]
-    now_us: Callable[[], int]
     monotonic: Callable[[], float]
     now: Callable[[], datetime]
     random: random.Random
-    unrecorded: Callable[..., None]  # takes a final event that the journal could not (TURN-2)
+    unrecorded: Callable[[str, str], None]  # takes turn and detail of a final event that the journal could not (TURN-2)

@@ -62,7 +62,7 @@ class Turn:
             _LOG.info("turn %s was taken from its lane", self._state.turn)
         except ElisError as error:
             await self._end(Verdict(reason=error.reason, detail=error.message))
-        except Exception as error:  # the turn's one boundary: whatever it was, the turn gets its final event
+        except Exception as error:  # noqa: BLE001 - the turn's one boundary: whatever it was, the turn gets its final event
             _LOG.exception("turn %s failed", self._state.turn)
             await self._end(Verdict(reason=Reason.UNKNOWN, detail=f"{type(error).__name__}: {error}"))
 

@@ -25,8 +25,8 @@ def wrap_up_message(state: TurnState, why: str) -> Said:
     calls = "\n".join(lines) or "(none)"
     return Said(
         f"The person wrote:\n{words}\n\nThe calls made so far:\n{calls}\n\n"
-        f"[Notice from the host] {why}. No further call is possible in this turn. Tell the person, in their language and"
-        " in a few sentences: what is done, what is not, and what should come next. Claim nothing beyond the list."
+        f"[Notice from the host] {why}. No further call is possible in this turn. Tell the person, in their language"
+        " and in a few sentences: what is done, what is not, and what should come next. Claim nothing beyond the list."
     )
 
 

@@ -67,6 +67,10 @@ class Masker:
             return data
         return _mapped(data, self.text)
 
+    def lent_tree(self, data: Any) -> Any:  # noqa: ANN401 - plain data, as in `tree`
+        """Return plain `data` without lent values; typical forms stay. Costs nothing while nothing was lent (JRN-4)."""
+        return self.tree(data) if self._values else data
+
     def stream(self) -> "MaskStream":
         """Return a masker for one text that arrives in pieces."""
         return MaskStream(lambda: self._values)

@@ -18,23 +18,24 @@ WORDS: Final = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential", b"a
 _LOOK_BACK: Final = 96
 _LONGEST: Final = 4096
 
-_NAME: Final = rb"(?i:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credentials?|auth)(?:[_-]?[0-9]{1,3})?"
+_NAME: Final = rb"(?i:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credentials?|auth)"
+_SUFFIX: Final = rb"(?P<suffix>(?i:[_-]?[0-9]{1,3}|[_-](?:base(?:64)?|b64|hex|value))?)"
 _SEPARATOR: Final = (
     rb"(?P<equals>=)(?=[^\s=])"
-    rb"|(?P<spaced>[\"'\\\]]{0,4}[ \t]{0,8}(?:=>|:=|={1,3}|:)[ \t]{0,8})"
+    rb"|(?P<spaced>[\"'\\\]]{0,10}[ \t]{0,8}(?:=>|:=|={1,3}|:)[ \t]{0,8})"
     rb"|(?P<closed>>)"
     rb"|(?P<blank>[ \t]{1,8})"
 )
 _VALUE: Final = (
     rb'"(?P<double>(?:[^"\\\r\n]|\\[^\r\n]){1,4096})(?="|\Z)'
     rb"|'(?P<single>(?:[^'\\\r\n]|\\[^\r\n]){1,4096})(?='|\Z)"
-    rb'|\\{1,4}"(?P<escaped>[^"\\\r\n]{1,4096})'
-    rb"|\\{1,4}'(?P<escaped_single>[^'\\\r\n]{1,4096})"
+    rb'|\\{1,9}"(?P<escaped>[^"\\\r\n]{1,4096})'
+    rb"|\\{1,9}'(?P<escaped_single>[^'\\\r\n]{1,4096})"
     rb"|(?P<bare>[^\s\"'`;|<>(){}\[\],&\\]{1,4096})"
 )
-_WHOLE: Final = re.compile(rb"(?P<name>" + _NAME + rb")(?:" + _SEPARATOR + rb")(?:" + _VALUE + rb")")
+_WHOLE: Final = re.compile(rb"(?P<name>" + _NAME + rb")" + _SUFFIX + rb"(?:" + _SEPARATOR + rb")(?:" + _VALUE + rb")")
 _UNFINISHED: Final = re.compile(
-    rb"(?P<name>" + _NAME + rb")(?:" + _SEPARATOR + rb")(?:\\{0,4}[\"'])?(?P<value>[^\s\"']{0,4096})\Z"
+    rb"(?P<name>" + _NAME + rb")" + _SUFFIX + rb"(?:" + _SEPARATOR + rb")(?:\\{0,9}[\"'])?(?P<value>[^\s\"']{0,4096})\Z"
 )
 
 _NAME_BEFORE: Final = re.compile(rb"[A-Za-z0-9_.-]*\Z")
@@ -50,6 +51,9 @@ _QUERY: Final = re.compile(rb"[?&;][A-Za-z0-9_.%-]*\Z")
 _TAG: Final = re.compile(rb"<[A-Za-z0-9_.:-]*\Z")
 _LOGIN: Final = re.compile(rb"\blogin[ \t]+[^\s]{1,64}[ \t\r\n]+\Z")  # .netrc
 
+_BEFORE_SAID: Final = re.compile(rb"(?:\A|[\s\"'])[A-Za-z0-9_.-]*\Z")  # a word of its own: a log line, a form
+_BLANK: Final = re.compile(rb"\s")
+
 _PASSWORDS: Final = frozenset({b"password", b"passwd", b"passphrase", b"passcode", b"pass", b"pwd"})
 _SHORTEST_PASSWORD: Final = 3
 _SHORTEST_BARE_PASSWORD: Final = 6
@@ -62,7 +66,7 @@ class _Place:
     def __init__(self, raw: bytes, match: "re.Match[bytes]") -> None:
         self.match = match
         self.before = raw[max(0, match.start() - _LOOK_BACK) : match.start()]
-        self.word = match["name"].rstrip(b"0123456789").rstrip(b"_-").lower()
+        self.word = match["name"].lower()
         found = _NAME_BEFORE.search(self.before)
         self.prefix = found.group() if found else b""
         self.password = self.word in _PASSWORDS
@@ -91,14 +95,21 @@ class _Place:
         """An option of a command line."""
         return _FLAG.search(self.before) is not None
 
-    def certain(self, *, quoted: bool) -> bool:
-        """Tell whether a literal value stands here, whatever it looks like."""
-        tight = self.match["equals"] is not None
-        name = self.prefix + self.match["name"]
-        environment = tight and name == name.upper()
-        query = tight and _QUERY.search(self.before) is not None
-        bound = self.match["closed"] is not None or self.match["blank"] is not None
-        return quoted or environment or query or bound or (self.flag and tight)
+    @property
+    def tight(self) -> bool:
+        """An equals sign without blanks."""
+        return self.match["equals"] is not None
+
+    @property
+    def whole(self) -> bytes:
+        """The name with what precedes and follows its last word."""
+        return self.prefix + self.match["name"] + self.match["suffix"]
+
+    def in_command(self) -> bool:
+        """Tell whether a variable of the environment, a flag or a parameter of a query is set."""
+        if not self.tight:
+            return self.match["blank"] is not None
+        return self.whole == self.whole.upper() or self.flag or _QUERY.search(self.before) is not None
 
 
 def values(raw: bytes, low: bytes) -> Iterator[tuple[int, int]]:
@@ -144,29 +155,33 @@ def is_secret_field(name: str, value: str) -> bool:
 def _is_secret(raw: bytes, match: "re.Match[bytes]", group: str) -> bool:
     value = match[group]
     place = _Place(raw, match)
-    if not place.holds_secrets() or not place.separated():
+    if not place.holds_secrets() or not place.separated() or _refers(place, value):
         return False
-    if match["closed"] is not None and raw[match.end() : match.end() + 2] != b"</":
-        return False
-    if literals.refers(value) or literals.is_path(value) or re.search(rb"\s", value):
-        return False
-    name = place.prefix + match["name"]
-    if value.lower() in {place.word, name.lower()} or value.startswith(b"--"):
-        return False
-    if place.certain(quoted=group != "bare"):
-        return _fits(place, value, quoted=group != "bare")
     follows = raw[match.end() : match.end() + 1]
-    if follows and follows in b"([" or literals.is_attribute(value):  # code
+    if match["closed"] is not None:
+        return raw.startswith(b"</", match.end())
+    if place.in_command():
+        return _fits(place, value)
+    if _BLANK.search(value):
         return False
-    if place.password:
-        return len(value) >= _SHORTEST_BARE_PASSWORD and literals.has_sign(value)
-    return literals.opaque(value)
+    if group != "bare":
+        # Names of tokens also stand for other things in quotes: kinds of words, column titles.
+        return _fits(place, value) and (place.password or literals.likely(value))
+    if (follows and follows in b"([") or literals.is_attribute(value):  # code
+        return False
+    if not place.password:
+        return literals.opaque(value)
+    said = place.tight and _BEFORE_SAID.search(place.before) is not None and (not follows or follows in b" \t\r\n&\"'")
+    return len(value) >= _SHORTEST_BARE_PASSWORD and (said or literals.has_sign(value))
 
 
-def _fits(place: _Place, value: bytes, *, quoted: bool) -> bool:
+def _refers(place: _Place, value: bytes) -> bool:
+    """Tell whether the value repeats the name, or stands for something else."""
+    named_again = value.lower() in {place.word, place.whole.lower()}
+    return named_again or value.startswith(b"--") or literals.refers(value) or literals.is_path(value)
+
+
+def _fits(place: _Place, value: bytes) -> bool:
     if place.password:
         return len(value) >= _SHORTEST_PASSWORD
-    if len(value) < _SHORTEST_TOKEN or literals.is_number(value):
-        return False
-    # Names of tokens also stand for other things in quotes: kinds of words, column titles.
-    return literals.likely(value) if quoted else True
+    return len(value) >= _SHORTEST_TOKEN and not literals.is_number(value)

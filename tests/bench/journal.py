@@ -11,7 +11,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
@@ -134,7 +134,7 @@ def together(writers: int, work: Callable[[str], Measured]) -> Measured:
 
 
 @contextmanager
-def a_journal(folder: Path, name: str) -> Iterator[Journal[Said]]:
+def a_journal(folder: Path, name: str) -> Generator[Journal[Said]]:
     """Open a fresh journal, and make sure afterwards that its chain holds."""
     with Journal[Said].open(folder / name / "journal.db", SaidCodec(), lambda: time.time_ns() // 1000) as journal:
         yield journal

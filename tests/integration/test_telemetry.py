@@ -40,7 +40,7 @@ def masked(data: Any) -> Any:
         case dict():
             return {name: masked(value) for name, value in cast("dict[str, Any]", data).items()}
         case list():
-            return [masked(value) for value in cast("list[Any]", data)]
+            return [masked(value) for value in cast("list[object]", data)]
         case _:
             return data
 

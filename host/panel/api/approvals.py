@@ -5,6 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 from litestar import get, post
+from litestar.params import FromPath, JSONBody
 from litestar.status_codes import HTTP_200_OK
 
 from host.errors import ElisError, NotFound, ProtocolViolation
@@ -31,7 +32,9 @@ async def approvals(overview: TheOverview) -> tuple[ApprovalView, ...]:
 
 
 @post("/approvals/{approval:str}", status_code=HTTP_200_OK, summary="Answer a question")
-async def settle(approval: str, data: Word, directory: TheDirectory, caller: TheCaller) -> Settlement:
+async def settle(
+    approval: FromPath[str], data: JSONBody[Word], directory: TheDirectory, caller: TheCaller
+) -> Settlement:
     """Answer a question; an answer to a settled one changes nothing and says so (`settled` false)."""
     if data.verdict == "answer" and not data.text.strip():
         message = "text: an answer needs words"

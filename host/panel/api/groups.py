@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import msgspec
 from litestar import delete, get, post
-from litestar.params import Parameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.status_codes import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from host.errors import ProtocolViolation
@@ -37,21 +37,24 @@ async def list_groups(overview: TheOverview) -> tuple[GroupView, ...]:
 
 
 @post("/groups", summary="Add a group")
-async def add_group(data: NewGroup, directory: TheDirectory, overview: TheOverview) -> GroupView:
+async def add_group(data: JSONBody[NewGroup], directory: TheDirectory, overview: TheOverview) -> GroupView:
     """Write a group into the settings and start it."""
     await directory.add(data)
     return (await overview.look(data.name)).view
 
 
 @get("/groups/{group:str}", summary="One group at a glance")
-async def show_group(group: str, directory: TheDirectory) -> GroupView:
+async def show_group(group: FromPath[str], directory: TheDirectory) -> GroupView:
     """Return one group."""
     return await port_of(directory, group).view()
 
 
 @delete("/groups/{group:str}", status_code=HTTP_200_OK, summary="Remove a group")
 async def remove_group(
-    group: str, directory: TheDirectory, *, delete_folder: Annotated[bool, Parameter(query="delete")] = False
+    group: FromPath[str],
+    directory: TheDirectory,
+    *,
+    delete_folder: Annotated[bool, QueryParameter(name="delete")] = False,
 ) -> Done:
     """Take a group out of the settings; its folder stays unless `delete` is true."""
     await directory.remove(group, delete=delete_folder)
@@ -59,13 +62,13 @@ async def remove_group(
 
 
 @get("/groups/{group:str}/instructions", summary="What the model is told before anything else")
-async def instructions(group: str, directory: TheDirectory) -> dict[str, str]:
+async def instructions(group: FromPath[str], directory: TheDirectory) -> dict[str, str]:
     """Return the invariants and the charter."""
     return await port_of(directory, group).instructions()
 
 
 @post("/groups/{group:str}/messages", status_code=HTTP_202_ACCEPTED, summary="Say something to a group")
-async def say(group: str, data: NewMessage, directory: TheDirectory) -> Placement:
+async def say(group: FromPath[str], data: JSONBody[NewMessage], directory: TheDirectory) -> Placement:
     """Accept a message durably and return what became of it. Follow `events` after `after_seq` for the rest."""
     if not data.text.strip():
         message = "text: a message needs words"
@@ -76,25 +79,25 @@ async def say(group: str, data: NewMessage, directory: TheDirectory) -> Placemen
 
 
 @post("/groups/{group:str}/stop", status_code=HTTP_200_OK, summary="Stop what runs")
-async def stop(group: str, data: StopOrder, directory: TheDirectory, caller: TheCaller) -> Stopped:
+async def stop(group: FromPath[str], data: JSONBody[StopOrder], directory: TheDirectory, caller: TheCaller) -> Stopped:
     """Stop a lane, or all; returns when the final events are durable."""
     return await port_of(directory, group).stop(data.lane, all_lanes=data.all, by=caller.by)
 
 
 @get("/groups/{group:str}/queue", summary="Messages that wait or are held")
-async def queue(group: str, directory: TheDirectory) -> tuple[Queued, ...]:
+async def queue(group: FromPath[str], directory: TheDirectory) -> tuple[Queued, ...]:
     """Return the messages that have not run."""
     return await port_of(directory, group).queue()
 
 
 @post("/groups/{group:str}/queue/{message:str}/release", status_code=HTTP_200_OK, summary="Let a held message go on")
-async def release(group: str, message: str, directory: TheDirectory) -> Placement:
+async def release(group: FromPath[str], message: FromPath[str], directory: TheDirectory) -> Placement:
     """Let a held message go on."""
     return await port_of(directory, group).release(message)
 
 
 @post("/groups/{group:str}/queue/{message:str}/drop", status_code=HTTP_200_OK, summary="Drop a message")
-async def drop(group: str, message: str, directory: TheDirectory, caller: TheCaller) -> Done:
+async def drop(group: FromPath[str], message: FromPath[str], directory: TheDirectory, caller: TheCaller) -> Done:
     """Drop a message that waits or is held."""
     await port_of(directory, group).drop(message, caller.by)
     return Done()

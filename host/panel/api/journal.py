@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import msgspec
 from litestar import Response, get
-from litestar.params import Parameter
+from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Stream
 
 from host.errors import ProtocolViolation
@@ -16,8 +16,8 @@ from host.panel.streams import MEDIA_TYPE, follow
 
 EXPORT_PAGE: Final = 1000
 
-Limit = Annotated[int, Parameter(ge=1, le=5000)]
-After = Annotated[int, Parameter(ge=0)]
+Limit = Annotated[int, QueryParameter(ge=1, le=5000)]
+After = Annotated[int, QueryParameter(ge=0)]
 
 
 class ShownEvent(EventView, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class ShownEvent(EventView, frozen=True, kw_only=True):
 
 @get("/groups/{group:str}/events", summary="Events of a group, past or live")
 async def events(  # noqa: PLR0913 - the parts of a request and those that serve it
-    group: str,
+    group: FromPath[str],
     *,
     request: AnyRequest,
     directory: TheDirectory,
@@ -37,7 +37,7 @@ async def events(  # noqa: PLR0913 - the parts of a request and those that serve
     caller: TheCaller,
     after: After = 0,
     limit: Limit = 1000,
-    html: bool = False,
+    html: FromQuery[bool] = False,
 ) -> Response[tuple[EventView, ...]] | Stream:
     """Return events after a sequence; with `Accept: text/event-stream` all of them and then each new one.
 
@@ -55,37 +55,41 @@ async def events(  # noqa: PLR0913 - the parts of a request and those that serve
 
 
 @get("/groups/{group:str}/turns", summary="The latest turns")
-async def turns(group: str, directory: TheDirectory, limit: Limit = 50, before: str = "") -> tuple[TurnView, ...]:
+async def turns(
+    group: FromPath[str], directory: TheDirectory, limit: Limit = 50, before: FromQuery[str] = ""
+) -> tuple[TurnView, ...]:
     """Return turns, newest first, older than the turn `before` if it is given."""
     return await port_of(directory, group).turns(limit, before)
 
 
 @get("/groups/{group:str}/turns/{turn:str}", summary="All events of a turn")
-async def turn_events(group: str, turn: str, directory: TheDirectory) -> tuple[EventView, ...]:
+async def turn_events(group: FromPath[str], turn: FromPath[str], directory: TheDirectory) -> tuple[EventView, ...]:
     """Return a turn's events, oldest first."""
     return await port_of(directory, group).turn_events(turn)
 
 
 @get("/groups/{group:str}/requests/{seq:int}", summary="The exact body of a request to the model")
-async def request_body(group: str, seq: int, directory: TheDirectory) -> Response[bytes]:
+async def request_body(group: FromPath[str], seq: FromPath[int], directory: TheDirectory) -> Response[bytes]:
     """Return the bytes that were sent, as the event `seq` records them (TURN-3)."""
     return Response(await port_of(directory, group).request_body(seq), media_type="application/json")
 
 
 @get("/groups/{group:str}/journal/search", summary="Search everything said and done")
-async def search(group: str, text: str, directory: TheDirectory, limit: Limit = 20) -> tuple[Found, ...]:
+async def search(
+    group: FromPath[str], text: FromQuery[str], directory: TheDirectory, limit: Limit = 20
+) -> tuple[Found, ...]:
     """Return hits, newest first."""
     return await port_of(directory, group).search(text, limit)
 
 
 @get("/groups/{group:str}/journal/verify", summary="Check the journal's chain")
-async def verify(group: str, directory: TheDirectory) -> Verified:
+async def verify(group: FromPath[str], directory: TheDirectory) -> Verified:
     """Check every event; takes seconds for a million of them."""
     return await port_of(directory, group).verify()
 
 
 @get("/groups/{group:str}/journal/export", summary="The whole journal, one JSON object a line")
-async def export(group: str, directory: TheDirectory) -> Stream:
+async def export(group: FromPath[str], directory: TheDirectory) -> Stream:
     """Stream all events, oldest first."""
     port = port_of(directory, group)
     first = await port.events(0, EXPORT_PAGE)

@@ -1,10 +1,11 @@
 // The overview: one card per group, questions that wait on top, the host's services below.
 
+import { questionFrom } from "./conversation.js";
 import { arrange, h, part } from "./dom.js";
 import { showConnection, stateMark } from "./frame.js";
 import { live } from "./live.js";
-import { questionCard, questionFrom } from "./question.js";
-import { money, plural, reasonOf, tick, timeOf, tokens } from "./words.js";
+import { questionCard } from "./question.js";
+import { cents, plural, reasonOf, tick, timeOf, tokens } from "./words.js";
 
 const cards = new Map(); // group → {node, text}: what is shown, so that only changed cards are drawn anew
 const questions = new Map(); // question → its card, kept while it waits, with whatever was typed into it
@@ -25,7 +26,7 @@ function showSummary({ groups, waiting }) {
   const all = [...groups.values()];
   const working = all.filter((card) => card.running.length).length;
   const cost = all.reduce((sum, card) => sum + card.view.today_cost_usd, 0);
-  const words = [plural(all.length, "group"), `${working} working`, `${money(cost)} today`];
+  const words = [plural(all.length, "group"), `${working} working`, `${cents(cost)} today`];
   if (waiting.length) words.splice(2, 0, `${plural(waiting.length, "question")} waiting`);
   const text = words.join(" · ");
   if (part("summary").textContent !== text) part("summary").textContent = text;
@@ -64,7 +65,7 @@ function cardOf({ view, running }) {
       stateMark(view),
       view.model && h("span", { class: "card-model", text: view.model }),
     ),
-    view.problem && h("p", { class: "card-problem", text: view.problem }),
+    view.problem && h("p", { class: view.state === "failed" ? "card-problem" : "card-wait", text: view.problem }),
     view.lanes.length > 0 && h("ul", { class: "lanes" }, view.lanes.map((lane) => laneRow(lane, running))),
     view.state === "awake" && costRow(view),
     view.last_failures.length > 0 && failures(view.last_failures),
@@ -90,7 +91,7 @@ function laneRow(lane, running) {
 function costRow(view) {
   const cap = view.daily_cost_usd;
   const capped = cap !== null && cap > 0;
-  const words = capped ? `${money(view.today_cost_usd)} of ${money(cap)} today` : `${money(view.today_cost_usd)} today, no cap`;
+  const words = capped ? `${cents(view.today_cost_usd)} of ${cents(cap)} today` : `${cents(view.today_cost_usd)} today, no cap`;
   return h(
     "div",
     { class: "cost" },

@@ -23,26 +23,6 @@ const VERDICTS = {
   withdrawn: "withdrawn, the turn was stopped",
 };
 
-/** Return a question in this page's words, from an event `approval_asked` or from /api/v1/approvals. */
-export function questionFrom(data, group, turn) {
-  return {
-    id: data.approval ?? data.id,
-    group,
-    turn,
-    call: data.call,
-    tool: data.tool,
-    kind: data.question,
-    effect: data.effect,
-    arguments: data.arguments,
-    happens: data.what_may_happen,
-    doing: data.doing,
-    scopes: data.scopes,
-    expires: data.expires_at,
-    principal: "",
-    verdict: "",
-  };
-}
-
 /** Return arguments as a list of terms and exact values. */
 export function argumentList(values) {
   const rows = Object.entries(values).map(([name, value]) => [
@@ -59,7 +39,7 @@ export function questionCard(question, { elsewhere = false } = {}) {
   const words = h("textarea", {
     id: `words-${question.id}`,
     rows: answers ? 3 : 1,
-    placeholder: answers ? "" : "Reason, if you deny; the assistant reads it",
+    placeholder: answers ? "" : "Reason, if you deny",
   });
   const send = (verdict) => settle(question, verdict, words.value, note, buttons);
   const buttons = answers

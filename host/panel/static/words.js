@@ -31,6 +31,11 @@ export function money(usd) {
   return usd < 0.1 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
+/** Return money where many amounts add up: to the cent. */
+export function cents(usd) {
+  return usd > 0 && usd < 0.005 ? "< $0.01" : `$${usd.toFixed(2)}`;
+}
+
 export function tokens(count) {
   return count < 1000 ? `${count}` : count < 1e6 ? `${(count / 1000).toFixed(1)}k` : `${(count / 1e6).toFixed(1)}M`;
 }

@@ -66,7 +66,8 @@ class FakeGroup:
         self.turn = ""
         self.texts: dict[str, str] = {}
         self.outcomes: dict[str, TurnEnded] = {}
-        self.watching = 0
+        self.watching = 0  # looks that wait at this moment
+        self.watchers = asyncio.Condition()  # notified when that number changes
         self.failure: Exception | None = None
         self.cost_usd = 0.0
         self.daily_cost_usd: float | None = 5.0
@@ -360,17 +361,8 @@ class FakeGroup:
     async def watch(self, after: int, cursor: int, seconds: float) -> Watched:
         """Wait for news."""
         self._check()
-        self.watching += 1
-        try:
-            async with asyncio.timeout(seconds or None), self._news:
-                if seconds:
-                    await self._news.wait_for(
-                        lambda: len(self.journal) > after or len(self.drafts) > cursor or self.failure
-                    )
-        except TimeoutError:
-            pass
-        finally:
-            self.watching -= 1
+        if seconds:
+            await self._wait(after, cursor, seconds)
         self._check()
         return Watched(
             events=tuple(self.journal[after : after + 500]),
@@ -449,6 +441,23 @@ class FakeGroup:
         async with self._news:
             self.failure = failure
             self._news.notify_all()
+
+    async def _wait(self, after: int, cursor: int, seconds: float) -> None:
+        await self._count(1)
+        try:
+            async with asyncio.timeout(seconds), self._news:
+                await self._news.wait_for(
+                    lambda: len(self.journal) > after or len(self.drafts) > cursor or self.failure
+                )
+        except TimeoutError:
+            return
+        finally:
+            await self._count(-1)
+
+    async def _count(self, change: int) -> None:
+        async with self.watchers:
+            self.watching += change
+            self.watchers.notify_all()
 
     def _check(self) -> None:
         if self.failure is not None:

@@ -132,7 +132,9 @@ async def ended(record: Record, verdict: Verdict, *events: GroupEvent) -> TurnEn
 @pytest.mark.clause("REPLY-6")
 async def test_a_turn_without_trouble_is_a_success(record: Record) -> None:
     """Its usage is the sum of its inferences, its account names what was done."""
-    final = await ended(record, Verdict(reply="done"), response(1, "write_file"), *ran("1.0", "write_file", Effect.WRITE))
+    final = await ended(
+        record, Verdict(reply="done"), response(1, "write_file"), *ran("1.0", "write_file", Effect.WRITE)
+    )
     assert (final.outcome, final.reason, final.reply) == (Outcome.SUCCESS, None, "done")
     assert (final.tokens_in, final.tokens_out, final.tokens_cached, final.steps) == (100, 20, 60, 1)
     assert [line.what for line in final.done] == ["write_file x"]
@@ -179,9 +181,7 @@ async def test_a_later_success_of_the_same_class_resolves_a_failure(record: Reco
 async def test_calls_without_an_end_are_told_as_such(record: Record) -> None:
     """Asked and not run is not attempted; started and not finished has an unknown outcome."""
     started = ran("1.0", "shell", Effect.EXECUTE)[0]
-    final = await ended(
-        record, Verdict(reason=Reason.INTERRUPTED), response(1, "shell", "write_file"), started
-    )
+    final = await ended(record, Verdict(reason=Reason.INTERRUPTED), response(1, "shell", "write_file"), started)
     assert (final.outcome, final.reason) == (Outcome.FAILED, Reason.INTERRUPTED)
     assert [(line.call, line.reason) for line in final.failed] == [("1.0", Reason.UNKNOWN)]
     assert [line.call for line in final.not_attempted] == ["1.1"]
@@ -191,9 +191,7 @@ async def test_calls_without_an_end_are_told_as_such(record: Record) -> None:
 async def test_whoever_ends_a_turn_second_is_told_the_first_end(record: Record) -> None:
     """Twenty enders at once leave one final event."""
     await record.append(*begun())
-    ends = await asyncio.gather(
-        *(record.commit(end_turn("t1", Verdict(detail=str(number)))) for number in range(20))
-    )
+    ends = await asyncio.gather(*(record.commit(end_turn("t1", Verdict(detail=str(number)))) for number in range(20)))
     assert sum(first for _, first in ends) == 1
     assert len({seq for seq, _ in ends}) == 1
     assert sum(stored.kind == "turn_ended" for stored in record.turn_events("t1")) == 1
@@ -233,9 +231,7 @@ async def test_projections_rebuilt_from_the_events_are_the_same(record: Record) 
         result="no",
         target="rm",
     )
-    await ended(
-        record, Verdict(), response(1, "write_file", "shell"), *ran("1.0", "write_file", Effect.WRITE), refused
-    )
+    await ended(record, Verdict(), response(1, "write_file", "shell"), *ran("1.0", "write_file", Effect.WRITE), refused)
     before = {table: record.journal.query(f"select * from {table}") for table in projections.TABLES}  # noqa: S608
 
     def drop(tx: projections.Transaction) -> None:

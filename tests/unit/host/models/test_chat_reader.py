@@ -9,7 +9,11 @@ from host.models.conversation import AttemptError
 from host.models.openai import ChatReader
 from host.stops import Reason
 
-END = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+END: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+
+
+def ignore(_text: str) -> None:
+    """Take text and do nothing with it."""
 
 
 def call(index: int | None, name: str | None, arguments: Any, call_id: str | None = None) -> dict[str, Any]:
@@ -23,7 +27,7 @@ def call(index: int | None, name: str | None, arguments: Any, call_id: str | Non
 
 def reader_of(*chunks: dict[str, Any], pieces: list[str] | None = None) -> ChatReader:
     """Return a reader that took the chunks."""
-    reader = ChatReader([].append if pieces is None else pieces.append)
+    reader = ChatReader(ignore if pieces is None else pieces.append)
     for chunk in chunks:
         reader.event(msgspec.json.encode(chunk))
     return reader
@@ -148,7 +152,7 @@ def test_an_error_within_the_stream_keeps_what_had_come(error: Any, *, retryable
 def test_what_is_no_chat_completion_is_a_protocol_violation(data: bytes) -> None:
     """In the middle of a reply it may be a stumble; at the beginning it is a wrong address."""
     with pytest.raises(AttemptError) as caught:
-        ChatReader([].append).event(data)
+        ChatReader(ignore).event(data)
     assert (caught.value.reason, caught.value.retryable) == (Reason.PROTOCOL_VIOLATION, False)
     reader = reader_of({"choices": [{"delta": {"content": "half"}}]})
     with pytest.raises(AttemptError) as caught:

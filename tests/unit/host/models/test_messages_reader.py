@@ -20,7 +20,8 @@ def text(piece: str) -> dict[str, Any]:
 
 def reader_of(*events: dict[str, Any]) -> MessagesReader:
     """Return a reader that took the events."""
-    reader = MessagesReader([].append)
+    pieces: list[str] = []
+    reader = MessagesReader(pieces.append)
     for event in events:
         reader.event(msgspec.json.encode(event))
     return reader

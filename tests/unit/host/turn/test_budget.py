@@ -44,8 +44,7 @@ def test_tokens_stay_within_the_limit_whatever_is_asked(limit: int, calls: list[
     for size, output in calls:
         try:
             reserved = turn.reserve_step(size, output)
-        except Exhausted as exhausted:
-            assert exhausted.meter == "tokens"
+        except Exhausted:
             break
         turn.settle(reserved.tokens, 0.0)
     try:

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from host.models.conversation import Said
 from host.record.events import CallAsked
 from host.turn.repetition import call_key, errors_in_a_row, misasked_in_a_row, repeats
 from host.turn.state import CallEnd, Step, TurnState
-from host.models.conversation import Said
 
 
 def asked(step: int, tool: str, **arguments: object) -> CallAsked:

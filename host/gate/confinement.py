@@ -1,0 +1,31 @@
+"""The third stage: every path argument lies beneath a root of the group (PATH-1).
+
+This is the early, friendly look. What holds is the tool's own opening by descriptor: what is checked there is the
+object that is used.
+"""
+
+from typing import Final
+
+from host.errors import PathViolation
+from host.gate.stages import Confined, Permitted, Refusal
+from host.passport import STATE_CHANGING
+from host.stops import Reason
+from host.tools.jail import Jail
+
+STAGE: Final = "paths"
+
+
+def confine(permitted: Permitted, jail: Jail) -> Confined:
+    """Return the call when all its paths stay inside; raise Refusal naming the path."""
+    registered = permitted.registered
+    writing = registered.passport.effect in STATE_CHANGING
+    for name in sorted(registered.passport.paths):
+        path = getattr(registered.arguments, name)
+        if not path:
+            continue
+        try:
+            jail.check(path, writing=writing)
+        except PathViolation as error:
+            text = f"{name}: {error.message}"
+            raise Refusal(STAGE, "workspace", Reason.PATH_VIOLATION, text) from error
+    return Confined(permitted=permitted)

@@ -1,0 +1,107 @@
+"""The tool `shell`: one command in the group's sandbox (BOX-1, BOX-3).
+
+What a command may do is decided before (the gate) and bounded while it runs (the sandbox); here it is only run, and its
+end is put into words. It inherits no secret and no variable of the host.
+"""
+
+from typing import Annotated, Final
+
+import msgspec
+
+from host.passport import Decision, Effect, KnownFailure, Passport, Replay
+from host.stops import Reason
+from host.tools.finished import Finished
+from host.tools.text import ANSWER_BYTES, TYPICAL, shortened
+from host.tools.tool import Scope, ToolResult
+
+LONGEST_SECONDS: Final = 600.0
+_USUAL_SECONDS: Final = 120.0
+_GRACE_SECONDS: Final = 10.0  # between the command's own time-out and the gate's
+
+
+class ShellArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A command and how long it may take."""
+
+    command: Annotated[str, msgspec.Meta(min_length=1, description="Run by bash; several lines are fine.")]
+    cwd: Annotated[str, msgspec.Meta(description="The folder to run in, beneath /workspace.")] = "."
+    timeout_seconds: Annotated[
+        float, msgspec.Meta(gt=0, le=LONGEST_SECONDS, description="After this the command is ended.")
+    ] = _USUAL_SECONDS
+
+
+_SHELL: Final = Passport(
+    name="shell",
+    summary=(
+        "Run a shell command in the sandbox: /workspace is writable, the system read-only, no network. Programs "
+        "still running when the command ends are ended with it. Use the file tools for reading and writing files."
+    ),
+    arguments=ShellArguments,
+    effect=Effect.EXECUTE,
+    reversible=False,
+    parallel=False,
+    default=Decision.ASK,
+    timeout_seconds=LONGEST_SECONDS + _GRACE_SECONDS,
+    masks=TYPICAL,
+    replay=Replay.EFFECT,
+    network=False,
+    paths=frozenset({"cwd"}),
+    lendable=True,
+    needs=frozenset(),
+    promises_content=True,
+    failures=(
+        KnownFailure(reason=Reason.TOOL_FAILED, when="the command exits with another code than 0"),
+        KnownFailure(reason=Reason.TIMED_OUT, when="the command takes longer than timeout_seconds"),
+        KnownFailure(reason=Reason.UNSUPPORTED, when="the sandbox cannot be had"),
+        KnownFailure(reason=Reason.PATH_VIOLATION, when="cwd leads out of the workspace"),
+    ),
+    changed_by="command",
+)
+
+
+class Shell:
+    """Runs a command."""
+
+    def __init__(self) -> None:
+        self.passport: Final = _SHELL
+
+    async def run(self, arguments: ShellArguments, scope: Scope) -> ToolResult:
+        """Run the command."""
+        with scope.jail.folder(arguments.cwd) as (_, place):
+            finished = await scope.sandbox.run(
+                arguments.command,
+                cwd=place.shown,
+                timeout_seconds=arguments.timeout_seconds,
+                environment={},
+            )
+        return _result(finished, arguments)
+
+
+def _result(finished: Finished, arguments: ShellArguments) -> ToolResult:
+    detail = f"exit code {finished.exit_code}"
+    head = detail
+    reason = None if finished.exit_code == 0 else Reason.TOOL_FAILED
+    if finished.timed_out:
+        reason = Reason.TIMED_OUT
+        detail = f"ended after {arguments.timeout_seconds:g} s"
+        head = f"{detail}, not finished; give it more timeout_seconds (at most {LONGEST_SECONDS:g}) or less to do"
+    for note in finished.notes:
+        head += f"; {note}"
+        detail += f"; {note}"
+    output = _fitting(finished.output)
+    text = f"{head}\n{output}" if output.strip() else f"{head}, no output"
+    return ToolResult(text=text, ok=reason is None, reason=reason, detail="" if reason is None else detail)
+
+
+def _fitting(output: str) -> str:
+    """Return output of a size for one answer: the start and the end, and how to see the rest."""
+    data = output.encode(errors="replace")
+    if len(data) <= ANSWER_BYTES:
+        return output.rstrip("\n")
+    half = ANSWER_BYTES // 2
+    head = shortened(output, half)
+    tail = data[-half:].decode(errors="ignore")
+    left = len(data) - len(head.encode()) - len(tail.encode())
+    return (
+        f"{head}\n[… {left} bytes are left out here. To see them run the command again with '> out.txt 2>&1' and "
+        f"read_file out.txt]\n{tail}"
+    ).rstrip("\n")
