@@ -5,9 +5,11 @@ returns the group. Nothing runs before `Group.resume`.
 """
 
 import asyncio
+import contextlib
 import os
 import random
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -45,6 +47,7 @@ from host.turn.loop import Turn
 from host.turn.state import TurnState
 from host.vault.broker import Broker
 from host.vault.masking import Masker
+from lanes.errors import LaneError, StaleGeneration
 from lanes.lane import Lane, Token
 
 TURNS_READ_BACK: Final = 200  # more do not fit any window that is affordable; the journal keeps them all
@@ -123,6 +126,7 @@ class _Assembled:
         self.lane = Lane(LANE)
         self.chat = Chat(record, self.lane, self._run_turn, self._torn, queue_limit=settings.lanes.queue, fault=faults)
         self.unrecorded: Unrecorded | None = None
+        self.closing = False
 
     def parts(self, unrecorded: Unrecorded) -> GroupParts:
         """Return what the group is made of."""
@@ -148,9 +152,10 @@ class _Assembled:
     async def _run_turn(self, message: MessageRow, turn: str, token: Token) -> None:
         """Run `turn` on the lane's loop: start it, or take it up where it was."""
         row = self.record.turn(turn)
+        admit = self._admit(token)
         try:
             model = self.model.kit(token.generation)
-            session = await self.sessions.current(model.provider, token.check)
+            session = await self.sessions.current(model.provider, admit)
             if row is None:
                 state: TurnState | None = await start_turn(
                     self.record,
@@ -160,18 +165,18 @@ class _Assembled:
                     session=session.id,
                     model=model.name,
                     limits=self.limits,
-                    admit=token.check,
+                    admit=admit,
                 )
             else:
-                state = await resume_turn(self.record, row, token.check)
+                state = await resume_turn(self.record, row, admit)
             if state is not None:
                 kit = self._kit(model, session, state, token)
-                await Turn(kit, state, token.check, resumed=row is not None).run()
+                await Turn(kit, state, admit, resumed=row is not None).run()
         except ElisError as error:
             verdict = Verdict(reason=error.reason, detail=error.message)
-            await self.record.commit(end_unbegun(message, turn, LANE, verdict), token.check)
+            await self.record.commit(end_unbegun(message, turn, LANE, verdict), admit)
         except asyncio.CancelledError:
-            await self.record.commit(end_unbegun(message, turn, LANE, STOPPED), token.check)
+            await self.record.commit(end_unbegun(message, turn, LANE, STOPPED), admit)
         finally:
             self.sink.end(turn)
             self.places.seen.forget(turn)
@@ -228,9 +233,21 @@ class _Assembled:
     def _midnight_us(self) -> int:
         return int(self._now().replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1e6)
 
+    def _admit(self, token: Token) -> Callable[[], None]:
+        """What a turn does counts while its lane has this generation and the group is not being closed."""
+
+        def admit() -> None:
+            token.check()
+            if self.closing:
+                raise StaleGeneration(token.lane, token.generation)
+
+        return admit
+
     def _close(self) -> None:
-        # The lane is abandoned first: what still runs gets no final event and is resumed at the next start.
-        self.lane.replace()
+        # From here on nothing is admitted: what still runs gets no final event and is resumed at the next start.
+        self.closing = True
+        with contextlib.suppress(LaneError, TimeoutError):
+            self.lane.start(lambda _: self.model.aclose(), "close the model").done.result(CLOSE_SECONDS)
         self.places.sandbox.kill_all()
         self.lane.close(CLOSE_SECONDS)
         self.record.close()

@@ -46,6 +46,12 @@ class GroupModel:
             self._made = (generation, key, self._new_kit(key))
         return self._made[2]
 
+    async def aclose(self) -> None:
+        """Release the provider's connections, on the loop they belong to."""
+        if self._made is not None:
+            made, self._made = self._made, None
+            await made[2].provider.aclose()
+
     def _key(self) -> str | None:
         if self._settings.provider == "embedded":
             return self._embedded_key or None

@@ -17,7 +17,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 from host.panel import pages
 from host.panel.access import Door, guard
 from host.panel.api import approvals, groups, host, journal, sign_in
-from host.panel.assets import Assets, static_file
+from host.panel.assets import Assets
 from host.panel.directory import Directory
 from host.panel.documents import Documents
 from host.panel.headers import protect
@@ -88,7 +88,7 @@ def close_streams(app: Litestar) -> None:
 def _open_routes(door: Door) -> list[Router]:
     forms = Router(path="/", route_handlers=[pages.sign_in], guards=[guard(door.same_origin)])
     return [
-        Router(path="/", route_handlers=[pages.login_page, pages.favicon, pages.healthz, static_file]),
+        Router(path="/", route_handlers=[pages.login_page, pages.favicon, pages.healthz, pages.static_file]),
         forms,
     ]
 

@@ -6,11 +6,9 @@ modules stay inside one version.
 
 import hashlib
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
-from litestar import Response, get
-from litestar.params import FromPath
 
 from host.errors import NotFound
 
@@ -54,11 +52,3 @@ class Assets:
             message = f"the panel has no file {name!r} of version {version!r}; reload the page"
             raise NotFound(message)
         return self._assets[name]
-
-
-@get("/static/{version:str}/{name:str}", include_in_schema=False, sync_to_thread=False)
-def static_file(version: FromPath[str], name: FromPath[str], assets: Any) -> Response[bytes]:  # noqa: ANN401 - injected as it is
-    """Serve one file; it never changes under its path."""
-    asset: Asset = assets.get(version, name)
-    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-    return Response(asset.body, media_type=asset.media_type, headers=headers)

@@ -71,6 +71,14 @@ async def chat_page(group: FromPath[str], documents: TheDocuments, directory: Th
     return documents.page("chat.html", {"group": group})
 
 
+@get("/static/{version:str}/{name:str}", include_in_schema=False)
+async def static_file(version: FromPath[str], name: FromPath[str], assets: TheAssets) -> Response[Any]:
+    """Serve one file; it never changes under its path."""
+    asset = assets.get(version, name)
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(asset.body, media_type=asset.media_type, headers=headers)
+
+
 @get("/favicon.ico", include_in_schema=False)
 async def favicon(assets: TheAssets) -> Response[Any]:
     """Serve the mark to browsers that ask without reading the page."""

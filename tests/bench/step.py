@@ -6,6 +6,7 @@ time is what passes between two requests at the model server, which is the same 
 """
 
 import argparse
+import itertools
 import json
 import os
 import select
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -144,7 +145,7 @@ class Bench:
                 problem = answer.get("error", f"{len(arrivals)} requests instead of {STEPS + 1}")
                 message = f"{what}: {problem}\n{child.said()}"
                 raise RuntimeError(message)
-            times[what] = [(after - before) / 1e6 for before, after in zip(arrivals, arrivals[1:], strict=False)]
+            times[what] = [(after - before) / 1e6 for before, after in itertools.pairwise(arrivals)]
         return times
 
     def _child(self, command: Sequence[str], name: str) -> Child:
@@ -160,7 +161,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 @contextmanager
-def a_bench(folder: Path | None) -> Iterator[tuple[Bench, Path]]:
+def a_bench(folder: Path | None) -> Generator[tuple[Bench, Path]]:
     """Start the server; end every process and remove every file at the end."""
     with tempfile.TemporaryDirectory(prefix="elis-step-", dir=folder) as name, ExitStack() as stack:
         yield Bench(Path(name), stack), Path(name)

@@ -44,7 +44,7 @@ async def _serve(turn: Callable[[], Awaitable[str]]) -> None:
     while await asyncio.to_thread(sys.stdin.readline):
         try:
             reply = await turn()
-        except Exception as error:  # whatever a contender's library raises, the bench is told why it has no number
+        except Exception as error:  # noqa: BLE001 - whatever a library raises, the bench is told why it has no number
             traceback.print_exc()
             _say({"error": f"{type(error).__name__}: {error}"})
         else:
@@ -59,7 +59,7 @@ def only_this_machine(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse connections and name look-ups that leave the machine; an audit hook of the interpreter."""
     if event in {"socket.connect", "socket.sendto"}:
         address = arguments[1]
-        host = address[0] if isinstance(address, tuple) else ""  # other families are local
+        host: Any = address[0] if isinstance(address, tuple) else ""  # other families are local
     elif event == "socket.getaddrinfo":
         host = arguments[0]
     else:

@@ -1,107 +1,12 @@
-"""A real group in this process, without Ray, over a real journal, a real sandbox and the scripted model."""
+"""Fixtures of this room: a scripted model, and a group on a stage."""
 
-import asyncio
-import dataclasses
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 
-from host.config.settings import GroupSettings, ModelSettings, SecretSettings
-from host.groups.assembly import Blueprint, open_group
-from host.groups.group import Group
-from host.groups.port import ApprovalView, EventView, Placement, Say
+from tests.integration.groups.stage import Stage
 from tests.scripted_model import ScriptedModel
-
-BOUND = 20.0  # seconds; the one bound on every wait
-
-
-@dataclasses.dataclass
-class Stage:
-    """A group, its model, and the few moves that tests make."""
-
-    root: Path
-    model: ScriptedModel
-    settings: GroupSettings = dataclasses.field(default_factory=GroupSettings)
-    model_changes: dict[str, Any] = dataclasses.field(default_factory=dict)
-    secrets: dict[str, SecretSettings] = dataclasses.field(default_factory=dict)
-    faults: str = ""
-    _group: Group | None = None
-
-    @property
-    def workspace(self) -> Path:
-        """The group's workspace."""
-        return self.root / "groups" / "main" / "workspace"
-
-    @property
-    def group(self) -> Group:
-        """The group, opened when it is first needed."""
-        if self._group is None:
-            model = ModelSettings(provider="openai", base_url=self.model.base_url, model="scripted")
-            self._group = open_group(
-                Blueprint(
-                    name="main",
-                    root=str(self.root / "groups" / "main"),
-                    run=str(self.root / "run"),
-                    settings=self.settings,
-                    model_name="main",
-                    model=msgspec.structs.replace(model, **self.model_changes),
-                    embedded_key="",
-                    secrets=self.secrets,
-                    faults=self.faults,
-                )
-            )
-            self._group.resume()
-        return self._group
-
-    def close(self) -> None:
-        """Let go of the group, as a host does at its end: what runs is left resumable."""
-        if self._group is not None:
-            self._group.close()
-            self._group = None
-
-    async def say(self, text: str = "do it", **changes: Any) -> Placement:
-        """Say something."""
-        return await self.group.say(Say(text=text, key=uuid.uuid4().hex, **changes))
-
-    async def until(self, found: Callable[[EventView], bool], after: int = 0) -> EventView:
-        """Return the first event after `after` that `found` accepts."""
-        cursor = 0
-        async with asyncio.timeout(BOUND):
-            while True:
-                watched = await self.group.watch(after, cursor, BOUND)
-                cursor = watched.cursor
-                for event in watched.events:
-                    after = event.seq
-                    if found(event):
-                        return event
-
-    async def ended(self, placement: Placement) -> EventView:
-        """Return the final event of the turn of a message, wherever it went."""
-        turn = placement.turn
-        if not turn:
-            started = await self.until(
-                lambda event: event.kind == "turn_started" and event.data["message"] == placement.message
-            )
-            turn = started.turn
-        return await self.until(lambda event: event.kind == "turn_ended" and event.turn == turn)
-
-    async def ask(self, text: str = "do it", **changes: Any) -> EventView:
-        """Say something and return the final event of its turn."""
-        return await self.ended(await self.say(text, **changes))
-
-    async def question(self) -> ApprovalView:
-        """Return the question that waits, as soon as there is one."""
-        await self.until(lambda event: event.kind == "approval_asked")
-        (waiting,) = await self.group.approvals()
-        return waiting
-
-    async def kinds(self, turn: str) -> list[str]:
-        """Return the kinds of a turn's events."""
-        return [event.kind for event in await self.group.turn_events(turn)]
 
 
 @pytest.fixture

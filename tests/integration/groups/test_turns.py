@@ -6,9 +6,9 @@ import math
 import threading
 
 import pytest
-from conftest import BOUND, Stage
 
 from host.config.settings import BudgetSettings, DailySettings, GroupSettings, Price
+from tests.integration.groups.stage import BOUND, Stage
 from tests.scripted_model import Call, Drop, Fail, Hang, Reply
 
 

@@ -27,7 +27,13 @@ class Frames:
         self._lines = lines
 
     async def next(self) -> Frame:
-        """Return the next frame that is not only a retry hint; raise EOFError at the end of the stream."""
+        """Return the next event; raise EOFError at the end of the stream."""
+        while (frame := await self.any()).data is None:
+            pass
+        return frame
+
+    async def any(self) -> Frame:
+        """Return the next event or heartbeat; raise EOFError at the end of the stream."""
         async with asyncio.timeout(BOUND_SECONDS):
             while True:
                 block = await self._block()

@@ -1,6 +1,7 @@
 """What the API answers, over a real connection."""
 
 import json
+from collections.abc import AsyncGenerator
 
 import httpx2
 import pytest
@@ -13,11 +14,11 @@ from tests.integration.panel.fake_group import FakeGroup
 
 
 @pytest.fixture
-def client(panel: Panel) -> httpx2.AsyncClient:
+async def client(panel: Panel) -> AsyncGenerator[httpx2.AsyncClient]:
     """A client with the token."""
-    return httpx2.AsyncClient(
-        base_url=f"{panel.url}/api/v1", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=BOUND_SECONDS
-    )
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with httpx2.AsyncClient(base_url=f"{panel.url}/api/v1", headers=headers, timeout=BOUND_SECONDS) as opened:
+        yield opened
 
 
 async def test_the_openapi_document_names_every_route_once(client: httpx2.AsyncClient) -> None:
