@@ -12,10 +12,10 @@ import contextvars
 import ctypes
 import logging
 import queue
-import selectors
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -31,22 +31,27 @@ LAST_LOOK_SECONDS: Final = 0.05
 """The longest pause. A look costs some 20 microseconds, so a thread that sleeps for an hour costs next to nothing, and
 one that runs in and out of delicate places is caught outside before long."""
 
+_CALLBACK: Final = asyncio.Handle._run.__code__  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] — see below
+"""How a loop calls everything that it runs; a thread that is not inside it is busy with its loop, not with work."""
+
 _DELICATE: Final = (
     threading.__file__,
     queue.__file__,
     logging.__file__,
     str(Path(concurrent.futures.__file__).parent),
     "<frozen importlib",
+    weakref.WeakSet.add.__code__.co_filename,
+    weakref.__file__,
     str(Path(asyncio.__file__).parent),
-    selectors.__file__,
     str(Path(__file__).parent),
 )
 """Where nobody is interrupted, by the beginning of the file's name.
 
 Some of this code takes locks in Python functions: an exception between the acquiring call and the `with` it belongs
 to would leave the lock taken for ever, and everybody else who needs it would hang. (A plain `with lock:` is safe: the
-interpreter looks for such exceptions only once it is inside.) The rest is the loop's own, and this package: a thread
-that is there comes by the request to leave without an interrupt, and its loop stays fit for the farewell."""
+interpreter looks for such exceptions only once it is inside.) In a weak reference's callback it would be printed and
+lost. The rest is the loop's own, and this package: a thread that is there comes by the request to leave without an
+interrupt, and its loop stays fit for the farewell."""
 
 
 class Seat:
@@ -119,25 +124,29 @@ class Seat:
         return not self._thread.is_alive()
 
     def interrupt(self) -> None:
-        """Raise SystemExit in the thread, wherever its Python code is; do nothing where that could leave a lock taken.
+        """Raise SystemExit in what the thread's loop runs; do nothing where that could leave a lock taken.
 
         The exception can be lost (in a finaliser) or be caught, so whoever wants the thread gone asks again.
         """
         with self._exit:
             if self._gone or not self._thread.is_alive() or time.monotonic() < self._trusted_until:
                 return
-            if self._is_delicate():
+            if not self._is_at_work():
                 return
             thread = ctypes.c_ulong(self._thread.ident or 0)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(SystemExit))
-            if self._is_delicate():  # it went on between the look and the deed: take the exception back
+            if not self._is_at_work():  # it went on between the look and the deed: take the exception back
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)
 
-    def _is_delicate(self) -> bool:
-        """Whether the thread is now where it must not be interrupted, or nowhere."""
+    def _is_at_work(self) -> bool:
+        """Whether the thread is now in something that its loop runs, and not in a delicate place."""
         frames = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] — documented for this
         frame = frames.get(self._thread.ident or 0)
-        return frame is None or frame.f_code.co_filename.startswith(_DELICATE)
+        if frame is None or frame.f_code.co_filename.startswith(_DELICATE):
+            return False
+        while frame is not None and frame.f_code is not _CALLBACK:
+            frame = frame.f_back
+        return frame is not None
 
     def _main(self) -> None:
         """Be the thread. SystemExit may arrive between any two instructions, hence the many catches."""

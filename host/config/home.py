@@ -172,10 +172,10 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         except (OSError, UnicodeDecodeError) as error:
             message = f"{self.address_file} cannot be read ({error}); run this as the user who runs the host"
             raise SettingsError(message) from error
-        return f"http://{text}"
+        return text if "://" in text else f"http://{text}"
 
     def write_address(self, address: str) -> None:
-        """Tell everybody who may read this home where the host listens, as ADDRESS:PORT."""
+        """Tell everybody who may read this home where the host listens, as ADDRESS:PORT; with TLS as https://…."""
         _write_private(self.address_file, address + "\n")
 
     def forget_address(self) -> None:

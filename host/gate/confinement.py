@@ -18,13 +18,14 @@ STAGE: Final = "paths"
 def confine(permitted: Permitted, jail: Jail) -> Confined:
     """Return the call when all its paths stay inside; raise Refusal naming the path."""
     registered = permitted.registered
-    writing = registered.passport.effect in STATE_CHANGING
-    for name in sorted(registered.passport.paths):
+    passport = registered.passport
+    for name in sorted(passport.paths):
         path = getattr(registered.arguments, name)
         if not path:
             continue
         try:
-            jail.check(path, writing=writing)
+            # Where a command runs is only looked at; what a tool changes must be open for writing.
+            jail.check(path, writing=name == passport.changed_by and passport.effect in STATE_CHANGING)
         except PathViolation as error:
             text = f"{name}: {error.message}"
             raise Refusal(STAGE, "workspace", Reason.PATH_VIOLATION, text) from error

@@ -14,13 +14,21 @@ from typing import Final
 
 import msgspec
 
+from host.errors import AuditFailure, ProtocolViolation
 from host.record.events import ApprovalAsked, ApprovalReopened, ApprovalSettled, GroupEvent
 from host.record.record import Admit, Record
 from host.record.rows import QuestionRow
+from memory.errors import JournalError
 from memory.journal import Unit
 
 NEVER: Final = -1.0  # a parked question does not expire
+TIMED_OUT: Final = "timed_out"
+WITHDRAWN: Final = "withdrawn"
+
 _LEAST_SECONDS: Final = 1.0  # after a restart a question is never over before it could be seen
+_HOST: Final = "host"  # by whom a question is settled that no person answered
+_STOPPED: Final = "the turn was stopped"
+_WORDS: Final = {"approval": ("allowed", "denied"), "answer": ("answered", "denied")}
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,12 +53,14 @@ class Desk:
     """The waiting questions of one group. All methods are safe from any thread and any event loop."""
 
     def __init__(self, record: Record, *, timeout_seconds: float, fault: Callable[[str], None]) -> None:
-        """`timeout_seconds` is how long a question waits where somebody watches."""
+        """`timeout_seconds` is how long a question waits where somebody watches; made before anything is journaled."""
         self.timeout_seconds = timeout_seconds
         self._record = record
         self._fault = fault
         self._lock = threading.Lock()
         self._waiting: dict[str, list[concurrent.futures.Future[Answer]]] = {}
+        newest = record.journal.read(newest_first=True, limit=1)
+        self._down_us = newest[0].at_us if newest else 0  # the last sign of life of the process before
 
     def expires_at(self) -> str:
         """Return when a question asked now expires, ISO 8601 in UTC."""
@@ -61,68 +71,102 @@ class Desk:
         await self._record.append(question, admit=admit)
 
     async def ask(self, question: ApprovalAsked, admit: Admit) -> Answer:
-        """Ask, and wait for the answer or the time-out; cancelling the wait leaves the question to `withdraw_turn`."""
+        """Ask, and wait for the answer or the time-out. Cancelling the wait withdraws the question."""
         future = self._enlist(question.approval)
         try:
             await self.post(question, admit)
-            return await self._answer(question.approval, question.expires_at, future)
+            return await self._answer(question.approval, question.expires_at, future, admit)
+        except asyncio.CancelledError:
+            self._cancelled(question.approval, admit)
+            raise
         finally:
             self._dismiss(question.approval, future)
 
-    async def await_open(self, approval: str) -> Answer:
+    async def await_open(self, approval: str, admit: Admit) -> Answer:
         """Take up a question that was asked before a restart: wait for its answer, or return the one it got."""
         future = self._enlist(approval)
         try:
             row = self._record.question(approval)
             if row is None:
-                return Answer(approval=approval, verdict="withdrawn", by="host", text="the question is gone")
+                return Answer(approval=approval, verdict=WITHDRAWN, by=_HOST, text="the question is gone")
             if row.state != "waiting":
                 return _answer_of(row)
-            return await self._answer(approval, row.expires_at, future)
+            return await self._answer(approval, row.expires_at, future, admit)
+        except asyncio.CancelledError:
+            self._cancelled(approval, admit)
+            raise
         finally:
             self._dismiss(approval, future)
 
     async def settle(self, approval: str, *, verdict: str, by: str, text: str = "") -> Settled:
-        """Answer a question; durable before whoever waits is told. The first answer counts."""
-        settled = await self._record.commit(_settling(approval, verdict, by, text))
-        if settled.settled:
-            self._fault("approval.settled")
-            self._tell(Answer(approval=approval, verdict=verdict, by=by, text=text))
-        return settled
+        """Answer a question; durable before whoever waits is told. The first answer counts.
+
+        Raises ProtocolViolation for an answer of the wrong kind, AuditFailure when it cannot be made durable.
+        """
+        return await self._record.settled(self._settle(approval, verdict, by, text))
 
     def withdraw_turn(self, turn: str) -> None:
         """The questions of a stopped turn need no answer any more; from any thread, without waiting."""
-        for row in self._record.waiting_questions():
-            if row.turn == turn:
-                self._record.journal.commit(_settling(row.id, "withdrawn", "host", "the turn was stopped"))
-                self._tell(Answer(approval=row.id, verdict="withdrawn", by="host", text="the turn was stopped"))
+        posted = self._record.journal.commit(_withdrawing(turn))
+        posted.add_done_callback(self._withdrawn)
 
     def reopen(self) -> None:
-        """At start: give waiting questions the time they had left when the host went down (APR-4)."""
-        newest = self._record.journal.read(newest_first=True, limit=1)
-        down_us = newest[0].at_us if newest else 0  # the last sign of life of the process before
-        now_us = self._record.now_us()
-        for row in self._record.waiting_questions():
-            if not row.expires_at:
-                continue
-            left = (datetime.fromisoformat(row.expires_at).timestamp() * 1e6 - down_us) / 1e6
-            left = min(max(left, _LEAST_SECONDS), row.timeout_seconds)
-            self._record.post(ApprovalReopened(turn=row.turn, approval=row.id, expires_at=_iso(now_us, left)))
+        """At start: give waiting questions the time they had left when the host went down (APR-4).
 
-    async def _answer(self, approval: str, expires_at: str, future: "concurrent.futures.Future[Answer]") -> Answer:
+        Durable when it returns, before a resumed turn looks at its question. Raises AuditFailure.
+        """
+        now_us = self._record.now_us()
+        reopened: list[GroupEvent] = []
+        for row in self._record.waiting_questions():
+            if row.expires_at:
+                left = datetime.fromisoformat(row.expires_at).timestamp() - self._down_us / 1e6
+                left = min(max(left, _LEAST_SECONDS), row.timeout_seconds)
+                event = ApprovalReopened(turn=row.turn, approval=row.id, expires_at=_iso(now_us, left))
+                reopened.append(event)
+        if reopened:
+            try:
+                self._record.post(*reopened).result()
+            except JournalError as error:
+                raise AuditFailure(str(error)) from error
+
+    async def _answer(
+        self, approval: str, expires_at: str, future: "concurrent.futures.Future[Answer]", admit: Admit
+    ) -> Answer:
         waiting = asyncio.wrap_future(future)
         left = None
         if expires_at:
-            left = datetime.fromisoformat(expires_at).timestamp() - self._record.now_us() / 1e6
+            left = max(0.0, datetime.fromisoformat(expires_at).timestamp() - self._record.now_us() / 1e6)
         done, _ = await asyncio.wait({waiting}, timeout=left)
         if done:
             return waiting.result()
-        settled = await self.settle(approval, verdict="timed_out", by="host")
-        if settled.settled:
-            return Answer(approval=approval, verdict="timed_out", by="host", text="")
-        row = self._record.question(approval)
-        assert row is not None  # noqa: S101 - it was settled a moment ago
-        return _answer_of(row)
+        # A time-out and a person may come together: the writer thread says who was first, and that one counts.
+        settled = await self._record.settled(self._settle(approval, TIMED_OUT, _HOST, "", admit))
+        row = None if settled.settled else self._record.question(approval)
+        return Answer(approval=approval, verdict=TIMED_OUT, by=_HOST, text="") if row is None else _answer_of(row)
+
+    def _settle(
+        self, approval: str, verdict: str, by: str, text: str, admit: Admit | None = None
+    ) -> "concurrent.futures.Future[Settled]":
+        answer = Answer(approval=approval, verdict=verdict, by=by, text=text)
+        posted = self._record.journal.commit(_settling(answer), admit)
+        # Told by the writer thread, not by who answers: a client that hangs up must not leave the call waiting.
+        posted.add_done_callback(lambda done: self._durable(done, answer))
+        return posted
+
+    def _durable(self, done: "concurrent.futures.Future[Settled]", answer: Answer) -> None:
+        if not done.cancelled() and done.exception() is None and done.result().settled:
+            self._fault("approval.settled")
+            self._tell(answer)
+
+    def _cancelled(self, approval: str, admit: Admit) -> None:
+        # Not awaited: the task is being stopped. A lane that was given up (the host closes) may withdraw nothing:
+        # its turn is resumed, and the question with it.
+        self._settle(approval, WITHDRAWN, _HOST, _STOPPED, admit)
+
+    def _withdrawn(self, done: "concurrent.futures.Future[list[str]]") -> None:
+        if not done.cancelled() and done.exception() is None:
+            for approval in done.result():
+                self._tell(Answer(approval=approval, verdict=WITHDRAWN, by=_HOST, text=_STOPPED))
 
     def _enlist(self, approval: str) -> "concurrent.futures.Future[Answer]":
         future: concurrent.futures.Future[Answer] = concurrent.futures.Future()
@@ -146,20 +190,40 @@ class Desk:
                 future.set_result(answer)
 
 
-def _settling(approval: str, verdict: str, by: str, text: str) -> Callable[[Unit[GroupEvent]], Settled]:
+def _settling(answer: Answer) -> Callable[[Unit[GroupEvent]], Settled]:
     def unit(unit: Unit[GroupEvent]) -> Settled:
         found = unit.transaction.execute(
-            "select turn, state, answered_by from questions where id = ?", (approval,)
+            "select turn, question, state, answered_by from questions where id = ?", (answer.approval,)
         ).fetchone()
         if found is None:
-            return Settled(id=approval, settled=False, verdict="unknown", by="")
-        turn, state, answered_by = found
+            return Settled(id=answer.approval, settled=False, verdict="unknown", by="")
+        turn, question, state, answered_by = found
         if state != "waiting":
-            return Settled(id=approval, settled=False, verdict=state, by=answered_by)
-        unit.append(ApprovalSettled(turn=turn, approval=approval, verdict=verdict, by=by, text=text))
-        return Settled(id=approval, settled=True, verdict=verdict, by=by)
+            return Settled(id=answer.approval, settled=False, verdict=state, by=answered_by)
+        if answer.by != _HOST and answer.verdict not in _WORDS[question]:
+            message = f"question {answer.approval} takes {' or '.join(_WORDS[question])}, not {answer.verdict}"
+            raise ProtocolViolation(message)
+        unit.append(_settled(turn, answer))
+        return Settled(id=answer.approval, settled=True, verdict=answer.verdict, by=answer.by)
 
     return unit
+
+
+def _withdrawing(turn: str) -> Callable[[Unit[GroupEvent]], list[str]]:
+    def unit(unit: Unit[GroupEvent]) -> list[str]:
+        rows = unit.transaction.execute(
+            "select id from questions where turn = ? and state = 'waiting' order by seq", (turn,)
+        ).fetchall()
+        waiting = [str(approval) for (approval,) in rows]
+        for approval in waiting:
+            unit.append(_settled(turn, Answer(approval=approval, verdict=WITHDRAWN, by=_HOST, text=_STOPPED)))
+        return waiting
+
+    return unit
+
+
+def _settled(turn: str, answer: Answer) -> ApprovalSettled:
+    return ApprovalSettled(turn=turn, approval=answer.approval, verdict=answer.verdict, by=answer.by, text=answer.text)
 
 
 def _answer_of(row: QuestionRow) -> Answer:

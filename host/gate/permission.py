@@ -21,6 +21,7 @@ from host.stops import Reason
 
 STAGE: Final = "policy"
 ONCE: Final = ("once",)  # the wider scopes come with grants in part 2 of the plan
+_SHOWN_CHARS: Final = 200  # of a target in an answer to the model, which knows what it asked for
 STOP_TRYING: Final = "Do not try it another way; tell the person that it was not done."
 
 
@@ -44,7 +45,7 @@ class Permission:
         self._refuse_repeated_intent(registered)
         asked = self._record.question_of(caller.turn, registered.requested.call)
         if asked is not None and asked.question == "approval":
-            answer = await self._take_up(asked, clock)
+            answer = await self._take_up(asked, admit, clock)
         elif caller.unattended:
             answer = await self._unattended_answer(registered, ruling, admit)
         else:
@@ -52,13 +53,13 @@ class Permission:
             answer = await self._waited(question, admit, clock)
         return self._judged(registered, answer)
 
-    async def _take_up(self, asked: QuestionRow, clock: WaitClock) -> Answer:
+    async def _take_up(self, asked: QuestionRow, admit: Admit, clock: WaitClock) -> Answer:
         """A question that was asked before (the host restarted, or the turn was parked) is not asked again."""
         if asked.state == "waiting" and asked.timeout_seconds == NEVER:
             raise Parked(asked.id)
         clock.pause()
         try:
-            return await self._desk.await_open(asked.id)
+            return await self._desk.await_open(asked.id, admit)
         finally:
             clock.resume()
 
@@ -95,16 +96,20 @@ class Permission:
         )
 
     def _judged(self, registered: Registered, answer: Answer) -> Permitted:
+        rule = f"approval:{answer.approval}"
         match answer.verdict:
             case "allowed":
-                return Permitted(registered=registered, rule=f"approval:{answer.approval}")
+                return Permitted(registered=registered, rule=rule)
             case "timed_out":
                 text = f"Nobody answered whether {_what(registered)} may run. That is no refusal. {STOP_TRYING}"
-                raise Refusal(STAGE, f"approval:{answer.approval}", Reason.APPROVAL_TIMEOUT, text)
+                raise Refusal(STAGE, rule, Reason.APPROVAL_TIMEOUT, text)
+            case "withdrawn":
+                text = f"The question whether {_what(registered)} may run was withdrawn: {answer.text}."
+                raise Refusal(STAGE, rule, Reason.INTERRUPTED, text)
             case _:
                 said = f" They said: {answer.text}" if answer.text else ""
                 text = f"The person refused {_what(registered)}.{said} {STOP_TRYING}"
-                raise Refusal(STAGE, f"approval:{answer.approval}", Reason.POLICY_VIOLATION, text)
+                raise Refusal(STAGE, rule, Reason.POLICY_VIOLATION, text)
 
     def _refuse_repeated_intent(self, registered: Registered) -> None:
         """APR-2: the same effect on the same target was refused or left unanswered in this turn."""
@@ -127,4 +132,6 @@ def _denied(registered: Registered, ruling: Ruling) -> Refusal:
 
 
 def _what(registered: Registered) -> str:
-    return f"{registered.requested.tool} {registered.target}".strip()
+    target = registered.target
+    shown = target if len(target) <= _SHOWN_CHARS else f"{target[:_SHOWN_CHARS]}…"
+    return f"{registered.requested.tool} {shown}".strip()

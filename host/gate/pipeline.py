@@ -10,11 +10,12 @@ import msgspec
 
 from host.config.settings import PolicySettings
 from host.gate.arming import Arming
+from host.gate.asking import Asking
 from host.gate.confinement import confine
 from host.gate.desk import Desk
 from host.gate.permission import Permission
 from host.gate.registry import Registry
-from host.gate.running import Running
+from host.gate.running import Running, WaitMeter
 from host.gate.settling import mask, settle, settle_refusal
 from host.gate.stages import Refusal, Registered, Requested, Settled, WaitClock
 from host.policy.policy import Policy
@@ -51,14 +52,14 @@ class Gate:
         places: Places,
         fault: Callable[[str], None],
     ) -> None:
-        self._tools = dict(tools)
+        asking = Asking(desk, record, park=settings.unattended == "park")
         self._registry = Registry(tools)
         self._permission = Permission(policy, desk, record, settings)
-        self._arming = Arming(broker, desk, record, places, park=settings.unattended == "park")
-        self._running = Running(record, fault)
-        self._record = record
+        self._jail = places.jail
+        self._arming = Arming(broker, asking, places)
+        self._running = Running(record, masker, fault)
         self._masker = masker
-        self._places = places
+        self._record = record
 
     async def pass_call(
         self, requested: Requested, admit: Admit, clock: WaitClock, *, resumed: bool = False
@@ -66,17 +67,25 @@ class Gate:
         """Pass a call through all stages; its end is durable when this returns.
 
         `resumed` says that the call may have been started before a restart. Raises Parked (an unattended call meets a
-        question), AuditFailure and what `admit` raises; a cancelled call leaves its start in the journal.
+        question), AuditFailure and what `admit` raises. A call that is cancelled while it runs is recorded
+        as interrupted, unless its lane was given up: then it stays started, for whoever resumes the turn.
         """
+        waits = WaitMeter(clock)
         registered: Registered | None = None
         try:
             registered = self._registry.resolve(requested)
             permitted = await self._permission.permit(registered, admit, clock)
-            confined = confine(permitted, self._places.jail)
-            async with self._arming.arm(confined, admit, clock) as armed:
-                ran = await self._running.run(armed, admit, resumed=resumed)
+            confined = confine(permitted, self._jail)
+            armed = self._arming.arm(confined, admit, waits)
+            ran = await self._running.run(armed, admit, waits, resumed=resumed)
             masked = mask(ran, self._masker)
             return await settle(masked, self._record, admit)
         except Refusal as refusal:
-            target = registered.target if registered else ""
-            return await settle_refusal(requested, refusal, target, self._tools, self._record, admit)
+            return await self._refuse(requested, registered, refusal, admit)
+
+    async def _refuse(
+        self, requested: Requested, registered: Registered | None, refusal: Refusal, admit: Admit
+    ) -> Settled:
+        masked = Refusal(refusal.stage, refusal.rule, refusal.reason, self._masker.text(refusal.text))
+        known = (self._registry.effect_of(requested.tool), registered.target if registered else "")
+        return await settle_refusal(requested, masked, known, self._record, admit)

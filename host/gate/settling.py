@@ -1,16 +1,20 @@
 """The last two stages: the result loses its secrets, then becomes durable; only then does the turn hear of it.
 
-Refused calls end here too: a refusal is an answer to the model, with its own event.
+An empty success where content was promised is a failure (REPLY-4). Refused calls end here too: a refusal is an answer
+to the model, with its own event.
 """
 
 import hashlib
-from collections.abc import Mapping
 
-from host.gate.stages import Masked, Ran, Refusal, Requested, Settled
-from host.passport import STATE_CHANGING
+import msgspec
+
+from host.gate.stages import Masked, Ran, Refusal, Registered, Requested, Settled
+from host.ids import idempotency_key
+from host.passport import STATE_CHANGING, Effect
 from host.record.events import CallFinished, CallRefused
 from host.record.record import Admit, Record
-from host.tools.tool import Tool
+from host.stops import Reason
+from host.tools.tool import ToolResult
 from host.vault.masking import Masker
 
 
@@ -23,7 +27,8 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
     """Journal the result and return what the turn goes on with."""
     ran = masked.ran
     registered = ran.armed.confined.permitted.registered
-    result, passport = ran.result, registered.passport
+    masked = _with_content(masked, registered)
+    result, passport = masked.ran.result, registered.passport
     finished = CallFinished(
         turn=registered.requested.caller.turn,
         call=registered.requested.call,
@@ -52,22 +57,29 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
 
 
 async def settle_refusal(
-    requested: Requested, refusal: Refusal, target: str, tools: Mapping[str, Tool], record: Record, admit: Admit
+    requested: Requested, refusal: Refusal, known: tuple[Effect | None, str], record: Record, admit: Admit
 ) -> Settled:
-    """Journal a refusal and return it as an answer to the model."""
-    tool = tools.get(requested.tool)
-    refused = CallRefused(
-        turn=requested.caller.turn,
-        call=requested.call,
-        tool=requested.tool,
-        effect=tool.passport.effect if tool else None,
-        stage=refusal.stage,
-        rule=refusal.rule,
-        reason=refusal.reason,
-        result=refusal.text,
-        target=target,
-    )
-    (seq,) = await record.append(refused, admit=admit)
+    """Journal a refusal, masked already, and return it as an answer to the model; `known` is effect and target.
+
+    A call that was refused before a restart keeps its one event.
+    """
+    effect, target = known
+    before = record.call_of(idempotency_key(requested.caller.turn, requested.call))
+    if before is not None and before.state == "refused":
+        seq = before.seq
+    else:
+        refused = CallRefused(
+            turn=requested.caller.turn,
+            call=requested.call,
+            tool=requested.tool,
+            effect=effect,
+            stage=refusal.stage,
+            rule=refusal.rule,
+            reason=refusal.reason,
+            result=refusal.text,
+            target=target,
+        )
+        (seq,) = await record.append(refused, admit=admit)
     return Settled(
         call=requested.call,
         tool=requested.tool,
@@ -79,3 +91,12 @@ async def settle_refusal(
         text=refusal.text,
         seq=seq,
     )
+
+
+def _with_content(masked: Masked, registered: Registered) -> Masked:
+    if not masked.ran.result.ok or not registered.passport.promises_content or masked.text.strip():
+        return masked
+    text = f"{registered.requested.tool} reported success and gave nothing. Do not rely on it."
+    result = ToolResult(text=text, ok=False, reason=Reason.SILENT_FAILURE, detail="empty success")
+    ran = msgspec.structs.replace(masked.ran, result=result)
+    return Masked(ran=ran, text=text, detail=result.detail)

@@ -74,6 +74,7 @@ class GroupModel:
                 cache_read=price.cache_read if price else 0.0,
                 known=price is not None,
             ),
+            tools="tools" in settings.capabilities,
             context_tokens=settings.context_tokens,
             output_tokens=settings.output_tokens,
         )

@@ -117,7 +117,12 @@ class Connection:
     def __init__(
         self, url: str, headers: Mapping[str, str], *, key: str | None, silence_seconds: float = SILENCE_SECONDS
     ) -> None:
-        """`headers` carry the key already; `key` is what must not appear in any message."""
+        """`headers` carry the key already; `key` is what must not appear in any message. Raise SettingsError."""
+        if key is not None and not (key.isascii() and key.isprintable()):
+            message = (
+                "the api_key holds characters that no key has, such as a line break; see what its reference yields"
+            )
+            raise SettingsError(message)
         self.url = url
         self._headers = {
             "content-type": "application/json",

@@ -61,7 +61,7 @@ def build_app(  # noqa: PLR0913 - each is a part that the composition root owns
         "assets": assets,
     }
     app = Litestar(
-        route_handlers=[*_open_routes(door), *_pages(door), _api(door)],
+        route_handlers=[*_open_routes(door), *_pages(door), *_api(door)],
         dependencies={
             **{name: Provide(_constant(part), use_cache=True, sync_to_thread=False) for name, part in parts.items()},
             "caller": Provide(caller_of, sync_to_thread=False),
@@ -100,9 +100,10 @@ def _pages(door: Door) -> list[Router]:
     ]
 
 
-def _api(door: Door) -> Router:
+def _api(door: Door) -> list[Router]:
     for_operators = Router(
-        path="/",
+        path="/api/v1",
+        security=[{"token": []}],
         guards=[guard(door.operator)],
         route_handlers=[
             host.status,
@@ -130,8 +131,13 @@ def _api(door: Door) -> Router:
             sign_in.sign_out_everywhere,
         ],
     )
-    for_token = Router(path="/", guards=[guard(door.token_only)], route_handlers=[host.shutdown, sign_in.make_link])
-    return Router(path="/api/v1", route_handlers=[for_operators, for_token], security=[{"token": []}])
+    for_token = Router(
+        path="/api/v1",
+        security=[{"token": []}],
+        guards=[guard(door.token_only)],
+        route_handlers=[host.shutdown, sign_in.make_link],
+    )
+    return [for_operators, for_token]
 
 
 def _openapi(version: str, door: Door) -> OpenAPIConfig:
@@ -146,6 +152,7 @@ def _openapi(version: str, door: Door) -> OpenAPIConfig:
         render_plugins=[JsonRenderPlugin(path="/")],
         components=Components(security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}),
         use_handler_docstrings=True,
+        operation_id_creator=lambda handler, _method, _path: handler.handler_name,
     )
 
 

@@ -140,7 +140,7 @@ def exception_handlers(documents: Documents) -> dict[int | type[Exception], Answ
     """Return what turns any exception into an answer: a problem document, or a page where a person navigates."""
 
     def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-        problem = problem_of(error, request.url.path)
+        problem = problem_of(error, request.scope["path"])
         if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
             # Formatted here: a console's own tracebacks show local variables, and among them requests with tokens.
             trace = "" if isinstance(error, ElisError) else "".join(traceback.format_exception(error))
@@ -170,4 +170,4 @@ def headers_of(error: Exception) -> dict[str, str]:
 
 def wants_page(request: Request[Any, Any, Any]) -> bool:
     """Say whether a person's browser is navigating, so that a page is the answer."""
-    return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
+    return not request.scope["path"].startswith("/api/") and "text/html" in request.headers.get("accept", "")

@@ -149,7 +149,8 @@ def _call(tx: Transaction, stored: Stored[GroupEvent], event: CallStarted | Call
             tx.execute("update turns set seconds = seconds + ? where turn = ?", (event.seconds, event.turn))
         case CallRefused():
             tx.execute(
-                "update calls set state = 'refused', effect = ?, target = ?, reason = ?, seq = ? where key = ?",
+                "update calls set state = 'refused', effect = ?, target = ?, reason = ?, seq = ?"
+                " where key = ? and state <> 'finished'",  # a key that is used again for something else undoes nothing
                 (event.effect or "", event.target, event.reason, stored.seq, key),
             )
             if event.stage == "policy" and event.reason in {Reason.POLICY_VIOLATION, Reason.APPROVAL_TIMEOUT}:

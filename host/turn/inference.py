@@ -64,7 +64,9 @@ class Inferring:
         tail = Part(
             None,
             self._kit.model.provider.tail(
-                max_tokens=asked.reservation.max_output_tokens, tools_allowed=asked.purpose == STEP
+                max_tokens=asked.reservation.max_output_tokens,
+                # servers refuse to hear of tools in a request that declares none
+                tools_allowed=asked.purpose == STEP or not self._kit.model.tools,
             ),
         )
         attempt = 1

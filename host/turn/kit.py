@@ -46,6 +46,7 @@ class ModelKit(msgspec.Struct, frozen=True, kw_only=True):
     name: str  # the name in the settings
     provider: Provider
     price: Price
+    tools: bool  # whether it can be asked to call tools
     context_tokens: int
     output_tokens: int
 

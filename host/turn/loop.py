@@ -152,9 +152,11 @@ class Turn:
             marked = provider.message(last.message, breakpoint_here=True)
             if marked != last.data:
                 parts[-1] = Part(last.message, marked)
-        status = tail(self._kit.now(), self._left(), turns_left_out=conversation.left_out)
         wrap_up = provider.message(wrap_up_message(self._state, ""))
         self._meters.keep_for_wrap_up(len(self._kit.head) + len(wrap_up))
+        if not self._kit.model.tools:
+            return parts  # it can do nothing with the status, and a small model would answer that instead
+        status = tail(self._kit.now(), self._left(), turns_left_out=conversation.left_out)
         return [*parts, Part(status, provider.message(status))]
 
     def _left(self) -> BudgetLeft:

@@ -56,8 +56,8 @@ class LentValue:
         if self.short:
             return [Span(match.start(), match.end(), self.replacement) for match in self.word.finditer(text.raw)]
         found = [self._widened(text, form, at) for form in self.forms for at in _all(text.flat, form.core)]
-        for at in _all(text.hex, self.hex):
-            found.append(Span(*text.traced_hex.back(at, at + len(self.hex)), self.replacement))
+        width = len(self.hex)
+        found += [Span(*text.traced_hex.back(at, at + width), self.replacement) for at in _all(text.hex, self.hex)]
         # What looks like an escape together with the byte before it is missed by the view, never by this.
         found += [Span(at, at + len(self.plain), self.replacement) for at in _all(text.raw, self.plain)]
         return found

@@ -7,10 +7,10 @@ program is the sandbox. Positions inside are of UTF-8 bytes. Safe to share betwe
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from host.vault import lent, named, shapes
+from host.vault import lent, literals, named, shapes
 from host.vault.lent import LentValue, Span
 
 MASK: Final = re.compile(r"«masked:([a-z-]{1,32})»")
@@ -40,8 +40,12 @@ class Masker:
         self._add(value, handle(name))
 
     def conceal(self, kind: str, value: str) -> None:
-        """Mask `value`, which no tool may be lent, as «masked:KIND» from now on."""
-        self._add(value, shapes.replacement(kind).decode())
+        """Mask `value`, which no tool may be lent, as «masked:KIND» from now on.
+
+        A plain word is left alone: local servers are given `none` or `ollama` for a key, and people say that too.
+        """
+        if literals.likely(value.encode("utf-8", "surrogatepass")):
+            self._add(value, shapes.replacement(kind).decode())
 
     def _add(self, value: str, replacement: str) -> None:
         if not value or value in self._by_value:
@@ -69,7 +73,17 @@ class Masker:
 
     def lent_tree(self, data: Any) -> Any:  # noqa: ANN401 - plain data, as in `tree`
         """Return plain `data` without lent values; typical forms stay. Costs nothing while nothing was lent (JRN-4)."""
-        return self.tree(data) if self._values else data
+        if not self._values:
+            return data
+        strings: list[str] = []
+        _gather(data, strings)
+        raw = _SEPARATOR.join(strings).encode("utf-8", "surrogatepass")
+        return _mapped(data, self._lent_text, fields=False) if lent.spans_of(self._values, raw) else data
+
+    def _lent_text(self, text: str) -> str:
+        raw = text.encode("utf-8", "surrogatepass")
+        spans = lent.spans_of(self._values, raw) if len(raw) >= _SMALLEST else []
+        return text if not spans else _replaced(raw, spans, 0, len(raw)).decode("utf-8", "surrogatepass")
 
     def stream(self) -> "MaskStream":
         """Return a masker for one text that arrives in pieces."""
@@ -174,18 +188,21 @@ def _gather(data: Any, strings: list[str]) -> None:  # noqa: ANN401 - plain data
         case str():
             strings.append(data)
         case dict():
-            for name, value in cast("dict[Any, Any]", data).items():
+            fields = cast("dict[object, object]", data)
+            for name, value in fields.items():
                 if isinstance(value, str) and isinstance(name, str) and named.is_secret_name(name):
                     strings.append(f'{name}="{value}"')
                 _gather(value, strings)
         case list() | tuple():
-            for item in cast("list[Any]", data):
+            items = cast("Sequence[object]", data)
+            for item in items:
                 _gather(item, strings)
         case _:
             pass
 
 
-def _mapped(data: Any, mask: Callable[[str], str], field: str = "") -> Any:  # noqa: ANN401 - plain data
+def _mapped(data: Any, mask: Callable[[str], str], field: str = "", *, fields: bool = True) -> Any:  # noqa: ANN401 - plain data
+    """Return `data` with `mask` over every string; with `fields` also what the name of a field shows to be secret."""
     match data:
         case str():
             masked = mask(data)
@@ -193,11 +210,13 @@ def _mapped(data: Any, mask: Callable[[str], str], field: str = "") -> Any:  # n
                 return shapes.replacement(shapes.NAMED).decode()
             return masked
         case dict():
-            items = cast("dict[Any, Any]", data).items()
-            return {name: _mapped(value, mask, name if isinstance(name, str) else "") for name, value in items}
-        case list():
-            return [_mapped(item, mask, field) for item in cast("list[Any]", data)]
-        case tuple():
-            return tuple([_mapped(item, mask, field) for item in cast("tuple[Any, ...]", data)])
+            old = cast("dict[object, object]", data)
+            return {
+                name: _mapped(value, mask, name if fields and isinstance(name, str) else "", fields=fields)
+                for name, value in old.items()
+            }
+        case list() | tuple():
+            items = cast("Sequence[object]", data)
+            return [_mapped(item, mask, field, fields=fields) for item in items]
         case _:
             return data

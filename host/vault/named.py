@@ -35,7 +35,13 @@ _VALUE: Final = (
 )
 _WHOLE: Final = re.compile(rb"(?P<name>" + _NAME + rb")" + _SUFFIX + rb"(?:" + _SEPARATOR + rb")(?:" + _VALUE + rb")")
 _UNFINISHED: Final = re.compile(
-    rb"(?P<name>" + _NAME + rb")" + _SUFFIX + rb"(?:" + _SEPARATOR + rb")(?:\\{0,9}[\"'](?P<quoted>[^\r\n\"']{0,4096})|(?P<bare>[^\s\"']{0,4096}))\Z"
+    rb"(?P<name>"
+    + _NAME
+    + rb")"
+    + _SUFFIX
+    + rb"(?:"
+    + _SEPARATOR
+    + rb")(?:\\{0,9}[\"'](?P<quoted>[^\r\n\"']{0,4096})|(?P<bare>[^\s\"']{0,4096}))\Z"
 )
 
 _NAME_BEFORE: Final = re.compile(rb"[A-Za-z0-9_.-]*\Z")
@@ -172,7 +178,9 @@ def _is_secret(raw: bytes, match: "re.Match[bytes]", group: str) -> bool:
         return False
     if not place.password:
         return literals.opaque(value)
-    said = place.tight and _BEFORE_SAID.search(place.before) is not None and (not follows or follows in b" \t\r\n&\"'\\")
+    said = (
+        place.tight and _BEFORE_SAID.search(place.before) is not None and (not follows or follows in b" \t\r\n&\"'\\")
+    )
     return len(value) >= _SHORTEST_BARE_PASSWORD and (said or literals.has_sign(value))
 
 

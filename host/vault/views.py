@@ -7,6 +7,7 @@ leaves out what people put between hexadecimal digits. Both are linear. Nothing 
 
 import bisect
 import re
+import sys
 from collections.abc import Callable
 from typing import Final
 
@@ -85,11 +86,11 @@ class Traced:
 
     def __init__(self, data: bytes, passes: list[_Pass]) -> None:
         self.data = data
-        self._passes = passes
+        self.passes = passes
 
     def back(self, start: int, end: int) -> tuple[int, int]:
         """Return the span of the text behind `start`..`end` (not empty) of the view."""
-        for step in reversed(self._passes):
+        for step in reversed(self.passes):
             start, end = step.back(start, end)
         return start, end
 
@@ -129,7 +130,7 @@ def hexadecimal(flattened: bytes) -> bytes:
 def trace_hexadecimal(traced: Traced) -> Traced:
     """Return the HEX view with the way back."""
     step = _Pass(traced.data.lower(), _BETWEEN_HEX, _nothing)
-    return Traced(step.data, [*traced._passes, step])  # noqa: SLF001 - its own module
+    return Traced(step.data, [*traced.passes, step])
 
 
 def _undo_match(match: "re.Match[bytes]") -> bytes:
@@ -139,12 +140,12 @@ def _undo_match(match: "re.Match[bytes]") -> bytes:
 def _undo(escape: bytes) -> bytes:
     match escape[:2].lower():
         case b"\\u" if len(escape) > len(b"\\uFFFF"):
-            high, low = int(escape[2:6], 16), int(escape[8:12], 16)
+            high, low = _number(escape[2:6]), _number(escape[8:12])
             return _character(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
         case b"\\u":
-            return _character(int(escape[2:], 16))
+            return _character(_number(escape[2:]))
         case b"\\x":
-            return bytes([int(escape[2:], 16)])
+            return bytes([_number(escape[2:])])
         case b"&#":
             digits = escape[2:-1]
             return _character(int(digits[1:], 16) if digits[:1] in b"xX" else int(digits))
@@ -156,8 +157,12 @@ def _undo(escape: bytes) -> bytes:
             return b""  # a blank or line break: left out anyway
 
 
+def _number(digits: bytes) -> int:
+    return int(digits, 16)
+
+
 def _character(code: int) -> bytes:
-    return chr(code).encode("utf-8", "surrogatepass") if code <= 0x10FFFF else b"?"
+    return chr(code).encode("utf-8", "surrogatepass") if code <= sys.maxunicode else b"?"
 
 
 def _nothing(_: bytes) -> bytes:

@@ -42,7 +42,7 @@ async def test_an_address_that_a_killed_host_left_is_no_host(tmp_path: Path) -> 
     """Nothing listens there: exit 15, at once."""
     home = Home(root=tmp_path / "home")
     home.prepare()
-    home.write_address("http://127.0.0.1:9")
+    home.write_address("127.0.0.1:9")
     ran = await elis(home, "status")
     assert (ran.code, ran.out) == (15, "")
     assert "elis up" in ran.err

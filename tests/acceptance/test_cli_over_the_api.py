@@ -33,7 +33,7 @@ def home(panel: Panel, tmp_path: Path) -> Home:
     found = Home(root=tmp_path / "home")
     found.prepare()
     found.token_file.write_text(TOKEN)
-    found.write_address(panel.url)
+    found.write_address(panel.url.removeprefix("http://"))
     return found
 
 
@@ -169,7 +169,7 @@ async def test_a_host_that_restarts_meanwhile_is_waited_for(panel: Panel, home: 
     await panel.stop()
     await panel.main.end("after the restart")
     await panel.start()
-    home.write_address(panel.url)
+    home.write_address(panel.url.removeprefix("http://"))
     ran = await command.end()
     assert (ran.code, ran.json()["reply"]) == (0, "after the restart")
     assert ran.err.count("question a1") == 1

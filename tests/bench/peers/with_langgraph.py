@@ -1,6 +1,7 @@
 """The same turn with LangGraph: LangChain's agent on its graph, with `--checkpoints FILE` its SQLite checkpointer."""
 
 # pyright: basic, reportMissingImports=false
+# mypy: ignore-errors
 # The peers live in an environment of their own, where no type checker looks.
 
 import argparse

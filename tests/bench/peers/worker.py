@@ -59,7 +59,7 @@ def only_this_machine(event: str, arguments: tuple[Any, ...]) -> None:
     """Refuse connections and name look-ups that leave the machine; an audit hook of the interpreter."""
     if event in {"socket.connect", "socket.sendto"}:
         address = arguments[1]
-        host: Any = address[0] if isinstance(address, tuple) else ""  # other families are local
+        host: Any = "" if isinstance(address, str | bytes) else address[0]  # a path is local
     elif event == "socket.getaddrinfo":
         host = arguments[0]
     else:

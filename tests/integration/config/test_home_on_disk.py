@@ -108,8 +108,10 @@ def test_the_address_comes_and_goes_with_the_host(tmp_path: Path) -> None:
     home.prepare()
     with pytest.raises(ResourceBusy, match="elis up"):
         home.address()
-    home.write_address("http://127.0.0.1:8700/")
+    home.write_address("127.0.0.1:8700")
     assert home.address() == "http://127.0.0.1:8700"
+    home.write_address("https://127.0.0.1:8700")
+    assert home.address() == "https://127.0.0.1:8700"
     assert mode(home.address_file) == 0o600
     home.forget_address()
     home.forget_address()

@@ -1,6 +1,5 @@
 """A workspace on the disk, what tools may use of it, and back ends with small limits."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -51,6 +50,11 @@ def jail(request: pytest.FixtureRequest, place: Place) -> Iterator[Jail]:
     jail.close()
 
 
+def names(folder: Path) -> list[str]:
+    """Return what is in a folder."""
+    return sorted(found.name for found in folder.iterdir())
+
+
 async def _nobody(question: str) -> str:
     pytest.fail(f"nobody should be asked {question!r}")
 
@@ -90,6 +94,6 @@ def scope(scope_of: Callable[[str, str], Scope]) -> Scope:
 @pytest.fixture
 def open_descriptors() -> Iterator[None]:
     """Fail a test that leaves descriptors open."""
-    before = set(os.listdir("/proc/self/fd"))
+    before = len(names(Path("/proc/self/fd")))
     yield
-    assert len(os.listdir("/proc/self/fd")) <= len(before)
+    assert len(names(Path("/proc/self/fd"))) <= before

@@ -1,6 +1,6 @@
 """The bytes of requests in both formats, and which provider is made from which settings."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -166,3 +166,14 @@ def test_an_address_that_cannot_be_used_is_refused_with_its_remedy(settings: Mod
     """Before anything is sent."""
     with pytest.raises(SettingsError, match=says):
         provider_for(settings, None)
+
+
+@pytest.mark.parametrize("key", ["sk-planted\n", "ключ"])
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(
+    kind: Literal["openai", "anthropic"], key: str
+) -> None:
+    """A file with a line break too many is the usual cause."""
+    with pytest.raises(SettingsError, match="line break") as caught:
+        provider_for(ModelSettings(provider=kind, model="m"), key)
+    assert key.strip() not in caught.value.message
