@@ -40,7 +40,7 @@ _DELICATE: Final = (
     logging.__file__,
     str(Path(concurrent.futures.__file__).parent),
     "<frozen importlib",
-    weakref.WeakSet.add.__code__.co_filename,
+    weakref.WeakSet[object].add.__code__.co_filename,
     weakref.__file__,
     str(Path(asyncio.__file__).parent),
     str(Path(__file__).parent),

@@ -154,7 +154,7 @@ class _Assembled:
         row = self.record.turn(turn)
         admit = self._admit(token)
         try:
-            model = self.model.kit(token.generation)
+            model = self.model.kit()
             session = await self.sessions.current(model.provider, admit)
             if row is None:
                 state: TurnState | None = await start_turn(
@@ -180,6 +180,8 @@ class _Assembled:
         finally:
             self.sink.end(turn)
             self.places.seen.forget(turn)
+            if token.generation != self.lane.generation:
+                await self.model.leave()
 
     def _kit(self, model: ModelKit, session: Session, state: TurnState, token: Token) -> TurnKit:
         current = self.chat.current
@@ -247,7 +249,7 @@ class _Assembled:
         # From here on nothing is admitted: what still runs gets no final event and is resumed at the next start.
         self.closing = True
         with contextlib.suppress(LaneError, TimeoutError):
-            self.lane.start(lambda _: self.model.aclose(), "close the model").done.result(CLOSE_SECONDS)
+            self.lane.start(lambda _: self.model.leave(), "close").done.result(CLOSE_SECONDS)
         self.places.sandbox.kill_all()
         self.lane.close(CLOSE_SECONDS)
         self.record.close()

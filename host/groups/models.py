@@ -1,7 +1,6 @@
-"""The model of a group as turns use it: provider, price, key; made anew for each generation of a lane.
+"""The model of a group as turns use it: provider, price, key.
 
-A provider's connections belong to one event loop, and so to one lane thread. The key is fetched when a turn starts,
-and a missing one ends that turn, not the group.
+The key is fetched when a turn starts, and a missing one ends that turn, not the group.
 """
 
 import os
@@ -18,7 +17,7 @@ from host.vault.references import resolve
 
 
 class GroupModel:
-    """One model of one group; belongs to the lane's thread."""
+    """One model of one group."""
 
     def __init__(
         self,
@@ -37,20 +36,19 @@ class GroupModel:
         self._base = base
         self._embedded_key = embedded_key
         self._environment = environment
-        self._made: tuple[int, str | None, ModelKit] | None = None
+        self._made: tuple[str | None, ModelKit] | None = None
 
-    def kit(self, generation: int) -> ModelKit:
-        """Return the model for a turn on a lane of `generation`; raise SecretMissing or SettingsError."""
+    def kit(self) -> ModelKit:
+        """Return the model for a turn; raise SecretMissing or SettingsError."""
         key = self._key()
-        if self._made is None or self._made[:2] != (generation, key):
-            self._made = (generation, key, self._new_kit(key))
-        return self._made[2]
+        if self._made is None or self._made[0] != key:
+            self._made = (key, self._new_kit(key))
+        return self._made[1]
 
-    async def aclose(self) -> None:
-        """Release the provider's connections, on the loop they belong to."""
+    async def leave(self) -> None:
+        """Release the connections that belong to the running loop."""
         if self._made is not None:
-            made, self._made = self._made, None
-            await made[2].provider.aclose()
+            await self._made[1].provider.aclose()
 
     def _key(self) -> str | None:
         if self._settings.provider == "embedded":

@@ -116,9 +116,7 @@ class SearchFiles:
             timed_out = await child.attend(output, self._seconds, child.kill_group)
         report = _Report(output.text())
         if report.bad:
-            message = (
-                f"{arguments.text!r} is no valid regular expression ({report.bad}); correct it, or set regex false"
-            )
+            message = f"{arguments.text!r} is no regular expression ({report.bad}); correct it, or set regex to false"
             raise ToolFailed(message)
         if report.done is None and not timed_out:
             message = f"the search ended early (exit code {child.exit_code}): {output.text()[-300:].strip()}"

@@ -35,9 +35,8 @@ def walk(start: int, prefix: str, mounts: Mapping[str, int], depth: int) -> Iter
             continue
         path = name if prefix in {"", "."} else f"{prefix}/{name}"
         if name in mounts:
-            yield Entry(path, "folder", 0, start, depth > 1)
-            if depth > 1:
-                yield from walk(mounts[name], path, {}, depth - 1)
+            inner = _open(mounts[name], ".") if depth > 1 else None
+            yield from _entered(Entry(path, "folder", 0, start, inner is not None), inner, depth)
             continue
         try:
             status = os.stat(name, dir_fd=start, follow_symlinks=False)
@@ -45,13 +44,18 @@ def walk(start: int, prefix: str, mounts: Mapping[str, int], depth: int) -> Iter
             continue  # removed meanwhile
         kind = _kind(status.st_mode)
         inner = _open(start, name) if kind == "folder" and depth > 1 and name not in CLOSED else None
-        try:
-            yield Entry(path, kind, status.st_size, start, inner is not None)
-            if inner is not None:
-                yield from walk(inner, path, {}, depth - 1)
-        finally:
-            if inner is not None:
-                os.close(inner)
+        yield from _entered(Entry(path, kind, status.st_size, start, inner is not None), inner, depth)
+
+
+def _entered(entry: Entry, inner: int | None, depth: int) -> Iterator[Entry]:
+    """Yield an entry, then what is in it if it is an open folder, which is closed afterwards."""
+    try:
+        yield entry
+        if inner is not None:
+            yield from walk(inner, entry.path, {}, depth - 1)
+    finally:
+        if inner is not None:
+            os.close(inner)
 
 
 def after(path: str, cursor: str) -> bool:

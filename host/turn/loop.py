@@ -55,9 +55,11 @@ class Turn:
         except Ending as ending:
             await self._end(ending.verdict)
         except Parked as parked:
+            self._kit.inbox.close_if_empty()  # what comes from here on waits for the lane, not for this turn
             await self._append(TurnParked(turn=self._state.turn, approval=parked.approval))
         except asyncio.CancelledError:
-            await self._end(Verdict(reason=Reason.INTERRUPTED, detail="stopped", reply=self._inferring.received))
+            self._state.partial = self._inferring.received
+            await self._end(Verdict(reason=Reason.INTERRUPTED, detail="stopped", reply=self._state.partial))
         except StaleGeneration:
             _LOG.info("turn %s was taken from its lane", self._state.turn)
         except ElisError as error:
@@ -187,13 +189,15 @@ class Turn:
         turn = self._state.turn
         verdict = verdict.within(self._meters.clock.elapsed())
         try:
-            await self._kit.record.commit(end_turn(turn, verdict), self._admit)
+            seq, _ = await self._kit.record.commit(end_turn(turn, verdict), self._admit)
         except StaleGeneration:
             _LOG.info("turn %s was ended by others", turn)
         except AuditFailure as error:
             self._kit.unrecorded(turn, error.message)
         else:
             self._kit.fault("turn.after_end")
+            self._state.apply(self._kit.record.event(seq))
+            self._kit.conversation.extend(turn, self._state.closed_messages())
 
     async def _append(self, *events: GroupEvent) -> None:
         await self._kit.record.append(*events, admit=self._admit)

@@ -77,7 +77,8 @@ class LentValue:
         earliest = len(text.raw) - _overlap(text.raw, self.plain)
         for form in self.forms:
             if overlap := _overlap(text.flat, form.core) or _edge_overlap(text.flat, form):
-                start = max(0, len(text.flat) - overlap - form.left_edge)
+                start = len(text.flat) - overlap
+                start -= form.left_edge and start > 0 and text.flat[start - 1] in _BASE64
                 earliest = min(earliest, text.traced.back(start, len(text.flat))[0])
         # A zero at the end may be the first half of a 0x that stands between two digits.
         for ending in (len(text.hex), len(text.hex) - text.hex.endswith(b"0")) if self.hex else ():

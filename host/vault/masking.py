@@ -5,6 +5,7 @@ passes through it. It is a heuristic that saves people's secrets from ordinary a
 program is the sandbox. Positions inside are of UTF-8 bytes. Safe to share between threads.
 """
 
+import bisect
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ MASK: Final = re.compile(r"«masked:([a-z-]{1,32})»")
 """A mask; there is no way back from one, so no tool takes it as an argument."""
 
 _CONTEXT_BYTES: Final = 512  # what was passed on and still decides what the next bytes mean
-_LONGEST_HELD_BYTES: Final = 64 * 1024  # a stream holds back no more than this
+_LONGEST_HELD_BYTES: Final = 16 * 1024  # a stream holds back no more than this, or than a lent value can take
 _SMALLEST: Final = 3  # bytes; nothing shorter is a secret of any form
 _SEPARATOR: Final = "\n"
 
@@ -106,7 +107,7 @@ class MaskStream:
         values = self._values()
         spans = _spans(values, self._buffer)
         cut = self._cut(values, spans)
-        if len(self._buffer) - cut > _LONGEST_HELD_BYTES:
+        if len(self._buffer) - cut > max([_LONGEST_HELD_BYTES, *(value.reach for value in values)]):
             # Longer than any secret of a known form: the open value is masked whole, to the end of its word.
             spans = [*(span for span in spans if span.end <= cut), Span(cut, len(self._buffer), _too_long())]
             self._dropping = True
@@ -158,16 +159,19 @@ def _spans(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
     if not exact or not typical:
         return exact or typical
     blocks = [span for span in typical if span.replacement == shapes.replacement(shapes.PRIVATE_KEY)]
-    kept = [span for span in exact if not any(_within(span, block) for block in blocks)]
-    return lent.settled([*kept, *(span for span in typical if not any(_meet(span, each) for each in kept))])
+    kept = _apart(exact, blocks)
+    return lent.settled([*kept, *_apart(typical, kept)])
 
 
-def _within(span: Span, outer: Span) -> bool:
-    return outer.start < span.start and span.end < outer.end
-
-
-def _meet(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
+def _apart(spans: list[Span], others: list[Span]) -> list[Span]:
+    """Return those of `spans` that touch none of `others`; both are in order and without overlaps."""
+    starts = [other.start for other in others]
+    kept: list[Span] = []
+    for span in spans:
+        after = bisect.bisect_left(starts, span.end)  # the first that begins behind the span
+        if after == 0 or others[after - 1].end <= span.start:
+            kept.append(span)
+    return kept
 
 
 def _replaced(raw: bytes, spans: list[Span], start: int, end: int) -> bytes:

@@ -183,7 +183,7 @@ function accountList(title, mark, accounts) {
   return h(
     "div",
     { class: "account-list" },
-    h("h4", { text: title }),
+    h("p", { class: "account-title", text: title }),
     h(
       "ul",
       {},

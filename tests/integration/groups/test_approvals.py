@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from host.config.settings import ApprovalSettings, GroupSettings, PolicySettings
+from host.config.settings import ApprovalSettings, BudgetSettings, GroupSettings, PolicySettings
 from host.passport import Decision
 from tests.integration.groups.stage import Stage
 from tests.scripted_model import Call, Reply
@@ -61,8 +61,6 @@ async def test_nobody_answering_is_its_own_reason(stage: Stage) -> None:
 @pytest.mark.clause("BUD-1")
 async def test_waiting_for_a_person_costs_no_seconds_of_the_turn(stage: Stage) -> None:
     """A wait longer than the turn's limit does not end it."""
-    from host.config.settings import BudgetSettings  # noqa: PLC0415 - used once
-
     stage.settings = GroupSettings(budget=BudgetSettings(seconds=3))
     stage.model.script(Reply(calls=[TOUCH]), Reply(text="made"))
     placement = await stage.say()
