@@ -74,7 +74,9 @@ def system(features: Features, limits: Limits) -> list[str]:
     arguments += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
     for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         arguments += _system_folder(Path("/") / name)
-    arguments += ["--proc", "/proc", *_hidden(), "--dev", "/dev"]
+    # Without rights root may still write what it owns, and /proc/sys or /proc/sysrq-trigger steer the whole machine.
+    # Bubblewrap's own cover leaves these out when root starts it: it asks whether the folder can be written.
+    arguments += ["--proc", "/proc", *_hidden(), "--remount-ro", "/proc", "--dev", "/dev"]
     arguments += [*_tmpfs("/dev/shm", features, limits), "--remount-ro", "/dev"]  # noqa: S108 - the sandbox's own
     arguments += _tmpfs("/tmp", features, limits)  # noqa: S108 - the sandbox's own
     for name in ETC:

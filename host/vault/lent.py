@@ -127,8 +127,7 @@ def opens_at(values: tuple[LentValue, ...], raw: bytes) -> int:
     reach = max(value.reach for value in values)
     offset = max(0, len(raw) - reach)
     window = raw[offset:]
-    cut = views.UNFINISHED.search(window)
-    earliest = len(window) if cut is None else cut.start()
+    earliest = views.finished(window)
     for ending in {len(window), earliest}:
         text = Text(window[:ending])
         earliest = min([earliest, *(value.begins_at(text) for value in values)])

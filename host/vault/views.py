@@ -1,7 +1,7 @@
 """Canonical views of text: the same secret in other clothes becomes the same bytes, and spans find their way back.
 
-`FLAT` undoes percent, JSON and HTML escapes (also nested ones) and leaves out blanks, line breaks, quotes, backslashes
-and plus signs, so that a value is found however it was escaped, quoted or wrapped. `HEX` reads that in lower case and
+`FLAT` leaves out blanks and line breaks, undoes percent, JSON and HTML escapes (also nested ones), then leaves out
+quotes, backslashes and plus signs, so that a value is found however it was escaped, quoted or wrapped. `HEX` reads that in lower case and
 leaves out what people put between hexadecimal digits. Both are linear. Nothing here knows what a secret is.
 """
 
@@ -23,12 +23,15 @@ _ESCAPE: Final = re.compile(
 )
 _ESCAPE_SIGNS: Final = (b"%", b"\\", b"&")
 _ENTITIES: Final = {b"&amp;": b"&", b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&apos;": b"'"}
+_BLANKS: Final = b" \t\r\n\v\f"
+_CONTINUED: Final = (b"\\\n", b"\\\r\n")
+_BREAK: Final = re.compile(rb"(?:\\\r?\n|[ \t\r\n\v\f])+")
 _LEFT_OUT: Final = b" \t\r\n\v\f\"'`\\+"
 _LEAVE_OUT: Final = re.compile(rb"[ \t\r\n\v\f\"'`\\+]+")
 _HEX_SIGNS: Final = b":,-"
 _BETWEEN_HEX: Final = re.compile(rb"0x|[:,-]+")
 
-UNFINISHED: Final = re.compile(
+_UNFINISHED: Final = re.compile(
     rb"(?:%(?:25)*[0-9A-Fa-f]?"
     rb"|\\u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
     rb"|\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?"
@@ -97,6 +100,8 @@ class Traced:
 
 def flat(data: bytes) -> bytes:
     """Return the FLAT view."""
+    broken = any(sign in data for sign in _CONTINUED)
+    data = _BREAK.sub(b"", data) if broken else data.translate(None, _BLANKS)
     for _ in range(_ROUNDS):
         if not any(sign in data for sign in _ESCAPE_SIGNS):
             break
@@ -109,7 +114,8 @@ def flat(data: bytes) -> bytes:
 
 def trace_flat(data: bytes) -> Traced:
     """Return the FLAT view with the way back; slower than `flat`."""
-    passes: list[_Pass] = []
+    passes = [_Pass(data, _BREAK, _nothing)]
+    data = passes[0].data
     for _ in range(_ROUNDS):
         if not any(sign in data for sign in _ESCAPE_SIGNS):
             break
@@ -120,6 +126,13 @@ def trace_flat(data: bytes) -> Traced:
         data = step.data
     passes.append(_Pass(data, _LEAVE_OUT, _nothing))
     return Traced(passes[-1].data, passes)
+
+
+def finished(data: bytes) -> int:
+    """Return how much of `data` is left when an escape that is cut off at its end is left out."""
+    step = _Pass(data, _BREAK, _nothing)
+    cut = _UNFINISHED.search(step.data)
+    return len(data) if cut is None else step.back(cut.start(), len(step.data))[0]
 
 
 def hexadecimal(flattened: bytes) -> bytes:
