@@ -141,10 +141,9 @@ def exception_handlers(documents: Documents) -> dict[int | type[Exception], Answ
 
     def answer(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
         problem = problem_of(error, request.scope["path"])
-        if problem.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        if not isinstance(error, ElisError | HTTPException):
             # Formatted here: a console's own tracebacks show local variables, and among them requests with tokens.
-            trace = "" if isinstance(error, ElisError) else "".join(traceback.format_exception(error))
-            _log.error("request failed", path=problem.instance, reason=problem.reason, error=str(error), trace=trace)
+            _log.error("request failed", path=problem.instance, trace="".join(traceback.format_exception(error)))
         headers = headers_of(error)
         if wants_page(request):
             return documents.failure(problem.status, problem.title, problem.detail, headers)

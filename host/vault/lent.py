@@ -7,6 +7,7 @@ nobody lent are for `host.vault.shapes`.
 
 import base64
 import re
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -28,10 +29,10 @@ class Span(msgspec.Struct, frozen=True, order=True):
 
 
 class _Form(msgspec.Struct, frozen=True):
-    """One appearance in the FLAT view; the edges are base64 characters that carry a part of the value."""
+    """One appearance in a view; the edges are base64 characters that carry a part of the value."""
 
     core: bytes
-    left_edge: int = 0
+    left_edge: bool = False
     right_edge: bool = False
 
 
@@ -42,74 +43,74 @@ class LentValue:
         """Take the value as it is; `replacement` stands for it from now on."""
         self.plain = value.encode("utf-8", "surrogatepass")
         self.replacement = replacement.encode()
-        flattened = views.flat(self.plain)
-        self.short = len(flattened) < SHORT_BYTES
+        flat, bare = views.flat(self.plain), views.bare(self.plain)
+        self._short = min(len(flat), len(bare)) < SHORT_BYTES
         word = rb"(?<![0-9A-Za-z])" + re.escape(self.plain) + rb"(?![0-9A-Za-z])"
-        self.word = re.compile(word)
-        self.forms = () if self.short else (_Form(flattened), *_base64_forms(self.plain))
-        self.hex = b"" if self.short else self.plain.hex().encode()
-        longest = max([len(self.plain), len(self.hex), *(len(form.core) for form in self.forms)])
+        self._word = re.compile(word)
+        encoded = () if self._short else tuple(_base64_forms(self.plain))
+        # In the order of `Text.views`.
+        self._forms: tuple[tuple[_Form, ...], ...] = ()
+        if not self._short:
+            self._forms = ((_Form(flat), *encoded), (_Form(bare), *encoded), (_Form(self.plain.hex().encode()),))
+        longest = max([len(self.plain), *(len(form.core) for forms in self._forms for form in forms)])
         self.reach = longest * _LONGEST_ESCAPE
 
     def spans(self, text: "Text") -> list[Span]:
         """Return where the value stands in `text`, in no order; appearances may overlap."""
-        if self.short:
-            return [Span(match.start(), match.end(), self.replacement) for match in self.word.finditer(text.raw)]
-        found = [self._widened(text, form, at) for form in self.forms for at in _all(text.flat, form.core)]
-        width = len(self.hex)
-        found += [Span(*text.traced_hex.back(at, at + width), self.replacement) for at in _all(text.hex, self.hex)]
-        # What looks like an escape together with the byte before it is missed by the view, never by this.
+        if self._short:
+            return [Span(match.start(), match.end(), self.replacement) for match in self._word.finditer(text.raw)]
+        found: list[Span] = []
+        for view, forms in zip(text.views, self._forms, strict=True):
+            for form in forms:
+                for at in _all(view.data, form.core):
+                    found.append(Span(*view.back(*_widened(view.data, form, at)), self.replacement))  # noqa: PERF401
+        # What looks like an escape together with the byte before it is missed by the views, never by this.
         found += [Span(at, at + len(self.plain), self.replacement) for at in _all(text.raw, self.plain)]
         return found
-
-    def _widened(self, text: "Text", form: _Form, at: int) -> Span:
-        start, end = at, at + len(form.core)
-        if form.left_edge and start > 0 and text.flat[start - 1] in _BASE64:
-            start -= 1
-        if form.right_edge and end < len(text.flat) and text.flat[end] in _BASE64:
-            end += 1
-        while form.right_edge and text.flat[end : end + 1] == b"=":
-            end += 1
-        return Span(*text.traced.back(start, end), self.replacement)
 
     def begins_at(self, text: "Text") -> int:
         """Return the earliest byte from which the end of `text` is a beginning of the value; its length if none is."""
         earliest = len(text.raw) - _overlap(text.raw, self.plain)
-        for form in self.forms:
-            if overlap := _overlap(text.flat, form.core) or _edge_overlap(text.flat, form):
-                start = len(text.flat) - overlap
-                start -= form.left_edge and start > 0 and text.flat[start - 1] in _BASE64
-                earliest = min(earliest, text.traced.back(start, len(text.flat))[0])
-        # A zero at the end may be the first half of a 0x that stands between two digits.
-        for ending in (len(text.hex), len(text.hex) - text.hex.endswith(b"0")) if self.hex else ():
-            if overlap := _overlap(text.hex[:ending], self.hex):
-                earliest = min(earliest, text.traced_hex.back(ending - overlap, ending)[0])
+        for view, forms in zip(text.views, self._forms, strict=True) if self._forms else ():
+            for form in forms:
+                # A zero at the end may be the first half of a 0x that stands between two digits.
+                for end in {len(view.data), len(view.data) - view.data.endswith(b"0")}:
+                    data = view.data[:end]
+                    if overlap := _overlap(data, form.core) or _edge_overlap(data, form):
+                        start = end - overlap
+                        start -= form.left_edge and start > 0 and data[start - 1] in _BASE64
+                        earliest = min(earliest, view.back(start, end)[0])
         return earliest
 
 
+class _View:
+    """A view of one text; the way back is made when it is first needed."""
+
+    def __init__(self, data: bytes, trace: Callable[[], views.Traced]) -> None:
+        self.data = data
+        self._trace = trace
+        self._traced: views.Traced | None = None
+
+    def traced(self) -> views.Traced:
+        """Return the view with the way back."""
+        if self._traced is None:
+            self._traced = self._trace()
+        return self._traced
+
+    def back(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the text behind `start`..`end` of the view."""
+        return self.traced().back(start, end)
+
+
 class Text:
-    """A text and its views, each made when it is first needed."""
+    """A text and its views."""
 
     def __init__(self, raw: bytes) -> None:
         self.raw = raw
-        self.flat = views.flat(raw)
-        self.hex = views.hexadecimal(self.flat)
-        self._traced: views.Traced | None = None
-        self._traced_hex: views.Traced | None = None
-
-    @property
-    def traced(self) -> views.Traced:
-        """The FLAT view with the way back."""
-        if self._traced is None:
-            self._traced = views.trace_flat(self.raw)
-        return self._traced
-
-    @property
-    def traced_hex(self) -> views.Traced:
-        """The HEX view with the way back."""
-        if self._traced_hex is None:
-            self._traced_hex = views.trace_hexadecimal(self.traced)
-        return self._traced_hex
+        flat = _View(views.flat(raw), lambda: views.trace_flat(raw))
+        bare = _View(views.bare(raw), lambda: views.trace_bare(raw))
+        digits = _View(views.hexadecimal(flat.data), lambda: views.trace_hexadecimal(flat.traced()))
+        self.views: tuple[_View, ...] = (flat, bare, digits)
 
 
 def spans_of(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
@@ -158,8 +159,20 @@ def _base64_forms(plain: bytes) -> list[_Form]:
             continue
         for alphabet in (core, core.translate(bytes.maketrans(b"+/", b"-_"))):
             shown = views.flat(alphabet)
-            forms.setdefault(shown, _Form(shown, left_edge=1 if before else 0, right_edge=partial))
+            forms.setdefault(shown, _Form(shown, left_edge=before > 0, right_edge=partial))
     return list(forms.values())
+
+
+def _widened(data: bytes, form: _Form, at: int) -> tuple[int, int]:
+    """Return the span of a form with its edges."""
+    start, end = at, at + len(form.core)
+    if form.left_edge and start > 0 and data[start - 1] in _BASE64:
+        start -= 1
+    if form.right_edge and end < len(data) and data[end] in _BASE64:
+        end += 1
+    while form.right_edge and data[end : end + 1] == b"=":
+        end += 1
+    return start, end
 
 
 def _all(data: bytes, needle: bytes) -> list[int]:

@@ -1,7 +1,8 @@
 """Canonical views of text: the same secret in other clothes becomes the same bytes, and spans find their way back.
 
 `FLAT` leaves out blanks and line breaks, undoes percent, JSON and HTML escapes (also nested ones), then leaves out
-quotes, backslashes and plus signs, so that a value is found however it was escaped, quoted or wrapped. `HEX` reads that in lower case and
+quotes, backslashes and plus signs, so that a value is found however it was escaped, quoted or wrapped. `BARE` leaves
+out the same and undoes nothing: a value that itself holds what looks like an escape is found by it. `HEX` reads FLAT that in lower case and
 leaves out what people put between hexadecimal digits. Both are linear. Nothing here knows what a secret is.
 """
 
@@ -24,8 +25,7 @@ _ESCAPE: Final = re.compile(
 _ESCAPE_SIGNS: Final = (b"%", b"\\", b"&")
 _ENTITIES: Final = {b"&amp;": b"&", b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&apos;": b"'"}
 _BLANKS: Final = b" \t\r\n\v\f"
-_CONTINUED: Final = (b"\\\n", b"\\\r\n")
-_BREAK: Final = re.compile(rb"(?:\\\r?\n|[ \t\r\n\v\f])+")
+_BREAK: Final = re.compile(rb"[ \t\r\n\v\f]+")
 _LEFT_OUT: Final = b" \t\r\n\v\f\"'`\\+"
 _LEAVE_OUT: Final = re.compile(rb"[ \t\r\n\v\f\"'`\\+]+")
 _HEX_SIGNS: Final = b":,-"
@@ -100,8 +100,7 @@ class Traced:
 
 def flat(data: bytes) -> bytes:
     """Return the FLAT view."""
-    broken = any(sign in data for sign in _CONTINUED)
-    data = _BREAK.sub(b"", data) if broken else data.translate(None, _BLANKS)
+    data = data.translate(None, _BLANKS)
     for _ in range(_ROUNDS):
         if not any(sign in data for sign in _ESCAPE_SIGNS):
             break
@@ -126,6 +125,17 @@ def trace_flat(data: bytes) -> Traced:
         data = step.data
     passes.append(_Pass(data, _LEAVE_OUT, _nothing))
     return Traced(passes[-1].data, passes)
+
+
+def bare(data: bytes) -> bytes:
+    """Return the BARE view."""
+    return data.translate(None, _LEFT_OUT)
+
+
+def trace_bare(data: bytes) -> Traced:
+    """Return the BARE view with the way back."""
+    step = _Pass(data, _LEAVE_OUT, _nothing)
+    return Traced(step.data, [step])
 
 
 def finished(data: bytes) -> int:

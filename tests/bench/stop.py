@@ -57,6 +57,7 @@ COLUMNS: Final = (
     Column("max ms", "max_ms", ".1f"),
     Column("p99 limit", "limit_ms", ".0f"),
     Column("x floor", "ratio_to_floor", ".1f"),
+    Column("lanes replaced", "replaced"),
     Column("children gone p99 ms", "gone_p99_ms", ".1f"),
     Column("max ms", "gone_max_ms", ".1f"),
 )
@@ -73,15 +74,17 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     max_ms: float
     limit_ms: float | None  # what the specification asks of the p99
     ratio_to_floor: float  # medians; the floor is a Stop of an idle group
+    replaced: int | None = None  # Stops after which the lane had to be replaced
     gone_p99_ms: float | None = None  # until no process of the call is left, from the same instant
     gone_max_ms: float | None = None
 
 
-class Times(msgspec.Struct, frozen=True):
-    """Milliseconds of one Stop."""
+class Stop(msgspec.Struct, frozen=True):
+    """One Stop; times in milliseconds."""
 
     answered: float
-    gone: float | None = None
+    gone: float | None
+    replaced: bool  # the lane did not end the turn by itself, so its thread was abandoned
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
@@ -183,7 +186,7 @@ def sleepers() -> Iterator[int]:
                 yield int(entry.name)
 
 
-def stop_once(host: RunningHost, state: State, chance: random.Random) -> Times:
+def stop_once(host: RunningHost, state: State, chance: random.Random) -> Stop:
     """Bring a turn into the state, stop it, and check what the journal says of it."""
     turn = host.say(f"Work. ({state.name})")
     state.reach(host, turn)
@@ -200,7 +203,7 @@ def stop_once(host: RunningHost, state: State, chance: random.Random) -> Times:
     if reasons != ["interrupted"]:
         message = f"{state.name}: turn {turn} has the final events {reasons} instead of one that says interrupted"
         raise AssertionError(message)
-    return Times(answered * 1000, gone)
+    return Stop(answered * 1000, gone, any(event["kind"] == "lane_replaced" for event in events))
 
 
 def until_gone(began: float) -> float:
@@ -247,17 +250,18 @@ def measure(states: Sequence[State], runs: int) -> list[Row]:
                 rows.append(row_of("an idle group (floor)", lowest, lowest.median, None))
             for state in (state for state in states if state.faults == faults):
                 model.respond(state.answer)
-                times = [stop_once(host, state, chance) for _ in range(WARM_UP + runs)][WARM_UP:]
-                rows.append(with_children(state, times, lowest.median))
+                stops = [stop_once(host, state, chance) for _ in range(WARM_UP + runs)][WARM_UP:]
+                rows.append(summed_up(state, stops, lowest.median))
             verdict = host.get("/journal/verify")
             assert verdict["ok"], verdict
     return rows
 
 
-def with_children(state: State, times: Sequence[Times], lowest: float) -> Row:
-    """Sum up a state."""
-    row = row_of(state.name, Spread.of([each.answered for each in times]), lowest, state.limit_ms)
-    gone = [each.gone for each in times if each.gone is not None]
+def summed_up(state: State, stops: Sequence[Stop], lowest: float) -> Row:
+    """Make the line of a state."""
+    row = row_of(state.name, Spread.of([stop.answered for stop in stops]), lowest, state.limit_ms)
+    row = msgspec.structs.replace(row, replaced=sum(stop.replaced for stop in stops))
+    gone = [stop.gone for stop in stops if stop.gone is not None]
     if not gone:
         return row
     spread = Spread.of(gone)

@@ -76,12 +76,12 @@ function nodeOf(block) {
 const greeting = h(
   "div",
   { class: "nothing" },
-  h("h3", { text: `Say something to ${group}` }),
+  h("h2", { text: `Say something to ${group}` }),
   h("p", { text: "It can read and write files of its workspace, and run commands after you allow them. Everything it does is journaled and shown here." }),
 );
 const hello = () => greeting;
 
-const absence = h("div", { class: "nothing" }, h("h3"), h("p"));
+const absence = h("div", { class: "nothing" }, h("h2"), h("p"));
 
 /** Say why there is no conversation to be seen. The page keeps trying. */
 function unavailable(problem) {
@@ -167,7 +167,7 @@ async function load() {
     showState(problem);
     part("talk").removeAttribute("aria-busy");
     arrange(part("blocks"), [unavailable(problem)]);
-    setTimeout(load, 1000);
+    setTimeout(load, problem.status === 503 || problem.offline ? 1000 : 5000);
   }
 }
 

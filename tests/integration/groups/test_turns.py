@@ -1,6 +1,7 @@
 """Turns end to end in one process: what a person asks, what the model is sent, what the journal says."""
 
 import asyncio
+import itertools
 import json
 import math
 import threading
@@ -73,7 +74,7 @@ async def test_the_prefix_is_the_same_bytes_and_the_history_only_grows(stage: St
     messages = [json.loads(request.body)["messages"] for request in stage.model.requests]
     heads = {request.body.partition(b'"role":"user"')[0] for request in stage.model.requests}
     assert len(heads) == 1
-    for before, after in zip(messages, messages[1:], strict=False):
+    for before, after in itertools.pairwise(messages):
         assert after[: len(before) - 1] == before[:-1]
 
 
@@ -184,9 +185,11 @@ async def test_tokens_and_cost_end_a_turn_within_their_limit(stage: Stage) -> No
     """What was used never exceeds the limit, the wrap-up included."""
     stage.settings = GroupSettings(budget=BudgetSettings(tokens=20_000, cost_usd=math.inf))
     stage.model.respond(
-        lambda request, index: Reply(text="that is all")
-        if request.get("tool_choice") == "none"
-        else Reply(calls=[write(f"{index}", "x")], usage=(4000, 100, 0))
+        lambda request, index: (
+            Reply(text="that is all")
+            if request.get("tool_choice") == "none"
+            else Reply(calls=[write(f"{index}", "x")], usage=(4000, 100, 0))
+        )
     )
     ended = await stage.ask()
     assert ended.data["reason"] == "budget_exhausted"

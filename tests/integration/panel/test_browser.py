@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Locator, Page, SetCookieParam, async_playwright, expect
+from playwright.async_api import Browser, BrowserContext, Locator, Page, async_playwright, expect
 
 from host.errors import AuditFailure
 from host.groups.port import Say
@@ -73,7 +73,7 @@ class Visitor:
         await page.goto(self._panel.url + path)
         return page
 
-    async def _cookie(self) -> SetCookieParam:
+    async def _cookie(self) -> Any:
         sessions = self._panel.sessions
         value = await sessions.redeem(sessions.invite().code, address="127.0.0.1", agent="Chromium")
         return {"name": f"elis-{self._panel.port}", "value": value, "url": self._panel.url, "httpOnly": True}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import pytest
@@ -12,6 +13,8 @@ from host.tools.jail import Jail
 from host.tools.limits import Limits
 from host.tools.seen import SeenFiles
 from host.tools.tool import Scope
+
+SMALL: Final = Limits(memory_bytes=256 << 20, processes=60, file_bytes=8 << 20, temporary_bytes=16 << 20)
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -70,7 +73,7 @@ def open_jail(place: Place) -> Iterator[Jail]:
 @pytest.fixture
 def sandbox(open_jail: Jail) -> BwrapSandbox:
     """Return a sandbox with limits small enough to run into."""
-    return BwrapSandbox(open_jail.roots, limits=Limits(memory_bytes=256 << 20, processes=60, file_bytes=8 << 20))
+    return BwrapSandbox(open_jail.roots, limits=SMALL)
 
 
 @pytest.fixture
