@@ -10,11 +10,13 @@ import concurrent.futures
 import contextlib
 import contextvars
 import ctypes
+import gc
 import logging
 import queue
 import sys
 import threading
 import time
+import types
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -140,8 +142,7 @@ class Seat:
 
     def _is_at_work(self) -> bool:
         """Whether the thread is now in something that its loop runs, and not in a delicate place."""
-        frames = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] — documented for this
-        frame = frames.get(self._thread.ident or 0)
+        frame = _frame_of(self._thread.ident or 0)
         if frame is None or frame.f_code.co_filename.startswith(_DELICATE):
             return False
         while frame is not None and frame.f_code is not _CALLBACK:
@@ -193,6 +194,27 @@ class Seat:
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()
+
+
+_LOOKING = threading.Lock()
+
+
+def _frame_of(thread_ident: int) -> types.FrameType | None:
+    """Return the innermost frame of a thread, without letting the garbage collector in.
+
+    Before Python 3.12 `sys._current_frames` makes objects while it holds the interpreter's list of threads. A
+    collection at that moment may run Python code, which lets other threads go on, and one that begins or ends then
+    waits for that list with the interpreter lock in its hands: the whole process stands still for ever.
+    """
+    with _LOOKING:
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            frames = sys._current_frames()  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] — documented for this
+        finally:
+            if collecting:
+                gc.enable()
+    return frames.get(thread_ident)
 
 
 class Undertaker:

@@ -2,8 +2,9 @@
 
 `FLAT` leaves out blanks and line breaks, undoes percent, JSON and HTML escapes (also nested ones), then leaves out
 quotes, backslashes and plus signs, so that a value is found however it was escaped, quoted or wrapped. `BARE` leaves
-out the same and undoes nothing: a value that itself holds what looks like an escape is found by it. `HEX` reads FLAT that in lower case and
-leaves out what people put between hexadecimal digits. Both are linear. Nothing here knows what a secret is.
+out the same and undoes nothing: a value that itself holds what looks like an escape is found by it. `HEX` reads FLAT
+in lower case and leaves out what people put between hexadecimal digits. All are linear. Nothing here knows what a
+secret is.
 """
 
 import bisect
@@ -139,10 +140,18 @@ def trace_bare(data: bytes) -> Traced:
 
 
 def finished(data: bytes) -> int:
-    """Return how much of `data` is left when an escape that is cut off at its end is left out."""
-    step = _Pass(data, _BREAK, _nothing)
-    cut = _UNFINISHED.search(step.data)
-    return len(data) if cut is None else step.back(cut.start(), len(step.data))[0]
+    """Return how much of `data` is left when an escape that is cut off at its end is left out, however deep it is."""
+    least = len(data)
+    passes = [_Pass(data, _BREAK, _nothing)]
+    for _ in range(_ROUNDS):
+        shown = passes[-1].data
+        if cut := _UNFINISHED.search(shown):
+            least = min(least, Traced(shown, passes).back(cut.start(), len(shown))[0])
+        step = _Pass(shown, _ESCAPE, _undo)
+        if step.data == shown:
+            break
+        passes.append(step)
+    return least
 
 
 def hexadecimal(flattened: bytes) -> bytes:

@@ -71,6 +71,11 @@ class Host:
         status: dict[str, Any] = self.get("/status")
         return status
 
+    def group(self, name: str) -> dict[str, Any]:
+        """Return a group's entry of the status."""
+        entry: dict[str, Any] = next(entry for entry in self.status()["groups"] if entry["view"]["name"] == name)
+        return entry
+
     def get(self, path: str) -> Any:
         """Return the JSON of an API call."""
         answer = httpx2.get(self.url(path), headers=self.headers(), timeout=30, trust_env=False)

@@ -125,8 +125,7 @@ class Chaos:
     def _kill(self, target: str) -> None:
         match target:
             case "actor":
-                view = next(g["view"] for g in self.host.status()["groups"] if g["view"]["name"] == "main")
-                psutil.Process(view["pid"]).kill()
+                psutil.Process(self.host.group("main")["view"]["pid"]).kill()
             case "supervisor":
                 self.host.kill()
                 self.host.up()

@@ -1,10 +1,15 @@
 """Every stop reason that exists so far can be produced from outside and yields its exit code (the contract's table)."""
 
+import contextlib
 import json
+import os
+import subprocess
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.acceptance.host import Host
@@ -13,7 +18,19 @@ from tests.scripted_model import Call, Fail, Hang, Reply, Rubbish, ScriptedModel
 WRITE = Call("write_file", {"path": "a.txt", "content": "x"})
 SHELL = Call("shell", {"command": "exit 3"})
 OUTSIDE = Call("read_file", {"path": "/etc/passwd"})
+LONG = Call("shell", {"command": "touch started; sleep 60"})
 SLOW = Call("shell", {"command": "sleep 30", "timeout_seconds": 1})
+
+
+SMALL = """
+[host]
+listen = "127.0.0.1:0"
+[models.main]
+provider = "openai"
+base_url = "{url}"
+model = "scripted"
+[groups.main]
+"""
 
 
 def script(model: ScriptedModel, word: str, steps: Sequence[Step], *, loop: bool = False) -> None:
@@ -113,6 +130,55 @@ def test_a_stopped_turn_exits_interrupted(host: Host, model: ScriptedModel) -> N
     out, _ = asking.communicate(timeout=60)
     assert (asking.returncode, json.loads(out)["reason"]) == (21, "interrupted")
     assert json.loads(stopped.stdout)["turns"] == [json.loads(out)["turn"]]
+
+
+@pytest.mark.clause("REC-1")
+def test_a_command_whose_outcome_nobody_knows_exits_unknown(host: Host, model: ScriptedModel) -> None:
+    """The group's process died while the command ran; it is not run again, and the waiting command line survives."""
+    script(model, "row-unknown", [Reply(calls=[LONG]), Reply(text="I cannot tell")])
+    asking = host.start("ask", "second", "row-unknown", "--json")
+    host.run("approve", host.question("second")["id"])
+    started = host.home / "groups" / "second" / "workspace" / "started"
+    host.wait(started.exists)
+    psutil.Process(host.group("second")["view"]["pid"]).kill()
+    out, err = asking.communicate(timeout=90)
+    assert (asking.returncode, json.loads(out)["reason"]) == (29, "unknown"), err
+    host.wait_awake()
+
+
+@pytest.mark.clause("TURN-2", "OPS-5")
+def test_a_journal_that_cannot_be_written_exits_audit_failure_and_recovers(
+    host: Host, model: ScriptedModel, tmp_path: Path
+) -> None:
+    """The disk fills up in the middle of a turn: the caller is told, and the event is entered once there is room."""
+    if os.geteuid() != 0:
+        pytest.skip("a file system of a few megabytes can be mounted by root only")
+    small = Host(tmp_path / "elis", SMALL.format(url=model.base_url))
+    folder = small.home / "groups" / "main"
+    folder.mkdir(parents=True, mode=0o700)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m,mode=0700", "tmpfs", str(folder)], check=True)
+    going = threading.Event()
+    try:
+        script(model, "row-full", [Reply(text="never told", chunks=2, pause=going), Reply(text="there is room")])
+        small.up()
+        asking = small.start("ask", "main", "row-full", "--json")
+        small.wait(lambda: any(b"row-full" in request.body for request in model.requests))
+        with (folder / "ballast").open("wb") as ballast, contextlib.suppress(OSError):
+            while True:
+                ballast.write(bytes(4096))
+                ballast.flush()
+        going.set()
+        out, err = asking.communicate(timeout=60)
+        assert (asking.returncode, json.loads(out)["reason"]) == (16, "audit_failure"), err
+        (folder / "ballast").unlink()
+        code, answer = small.ask("main", "row-full again")
+        assert (code, answer["reply"]) == (0, "there is room")
+        ended = small.get(f"/groups/main/turns/{json.loads(out)['turn']}")
+        assert [event["data"]["reason"] for event in ended if event["kind"] == "turn_ended"] == ["audit_failure"]
+    finally:
+        small.down()
+        small.end()
+        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_waiting_that_takes_too_long_exits_timed_out_and_the_turn_goes_on(host: Host, model: ScriptedModel) -> None:

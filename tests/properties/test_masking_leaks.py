@@ -68,7 +68,9 @@ def _streamed(masker: Masker, text: str, cuts: list[int]) -> str:
 
 @pytest.mark.clause("MASK-1", "JRN-4")
 @settings(max_examples=400, deadline=None)
-@given(secret=SECRETS, wear=st.sampled_from(sorted(CLOTHES)), before=PROSE, after=PROSE, cuts=st.lists(st.integers(0, 500)))
+@given(
+    secret=SECRETS, wear=st.sampled_from(sorted(CLOTHES)), before=PROSE, after=PROSE, cuts=st.lists(st.integers(0, 500))
+)
 def test_a_lent_value_leaks_in_no_encoding_and_over_no_cut(
     secret: str, wear: str, before: str, after: str, cuts: list[int]
 ) -> None:

@@ -17,7 +17,7 @@ async def test_a_turn_goes_on_after_the_group_was_closed_in_its_middle(stage: St
     """The inference that was under way is charged and asked again; the calls before it are not."""
     stage.model.script(Reply(calls=[Call("write_file", {"path": "a", "content": "x"})]), Hang(), Reply(text="finished"))
     placement = await stage.say()
-    await stage.until(lambda event: event.kind == "request_sent" and event.data["step"] == 2)
+    await asyncio.to_thread(stage.model.wait_requests, 2, 20)
     stage.close()
     ended = await stage.ended(placement)
     kinds = await stage.kinds(placement.turn)

@@ -2,6 +2,8 @@
 
 import asyncio
 import subprocess
+import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -168,6 +170,48 @@ def test_an_interrupted_thread_leaves_no_lock_taken() -> None:
         assert condition.acquire(timeout=BOUND_SECONDS)
         condition.release()
     assert lane.close(BOUND_SECONDS)
+
+
+@pytest.mark.clause("STOP-2")
+def test_interrupting_threads_while_the_garbage_collector_runs_does_not_stop_the_process() -> None:
+    """A collection inside the look at other threads' frames would deadlock the interpreter; so it is kept out."""
+    program = """
+        import gc, threading, time
+        from lanes.lane import Lane
+
+        async def busy(token):
+            begun.release()
+            while True:
+                pass
+
+        def idle():
+            pass
+
+        def short_lived_threads():
+            while True:
+                thread = threading.Thread(target=idle)
+                thread.start()
+                thread.join()
+
+        begun = threading.Semaphore(0)
+        gc.callbacks.append(lambda phase, info: time.sleep(0.0001))
+        gc.set_threshold(1)
+        threading.Thread(target=short_lived_threads, daemon=True).start()
+        lane = Lane("chat")
+        for _ in range(30):
+            lane.start(busy, "busy")
+            begun.acquire()
+            lane.replace()
+        print("generation", lane.generation)
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=2 * BOUND_SECONDS,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "generation 31\n", "")
 
 
 @pytest.mark.clause("STOP-2")

@@ -1,7 +1,7 @@
 """A panel on a free loopback port, in front of groups in memory."""
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -93,6 +93,3 @@ async def panel() -> AsyncGenerator[Panel]:
     """A panel of a test's own."""
     async with running_panel() as running:
         yield running
-
-
-Rest = Callable[[float], Awaitable[None]]

@@ -129,7 +129,7 @@ async def test_a_change_by_cookie_needs_the_csrf_word(panel: Panel) -> None:
         headers = {"X-Elis-CSRF": await csrf_of(client)}
         answer = await client.post("/api/v1/groups/main/messages", json={"text": "hi"}, headers=headers)
     assert answer.status_code == 202
-    assert [event.kind for event in panel.main.journal][0] == "message_received"
+    assert panel.main.journal[0].kind == "message_received"
 
 
 @pytest.mark.parametrize(

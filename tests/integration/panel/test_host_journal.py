@@ -45,7 +45,11 @@ async def test_a_browser_stays_signed_in_over_a_restart_of_the_host(tmp_path: Pa
     assert sessions.recognise(stays) is not None
     assert sessions.recognise(gone) is None
     journal.close()
-    assert stays.encode() not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    assert stays.encode() not in _bytes_of(tmp_path)
+
+
+def _bytes_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.iterdir())
 
 
 @pytest.mark.clause("JRN-1")

@@ -412,7 +412,7 @@ async def test_without_bubblewrap_a_command_is_refused_with_the_fix(place: Place
     """It never runs bare."""
     sandbox = BwrapSandbox(open_jail.roots, search_path=str(place.top))
     with pytest.raises(
-        Unsupported, match="shell is unavailable: bubblewrap .* is not installed.*apt-get install -y bubblewrap"
+        Unsupported, match=r"shell is unavailable: bubblewrap .* is not installed.*apt-get install -y bubblewrap"
     ):
         await run(sandbox, "touch ran")
     finding = sandbox.check()

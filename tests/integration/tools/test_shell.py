@@ -91,10 +91,8 @@ async def test_long_output_is_told_from_both_ends_with_the_way_to_the_rest(scope
 
 async def test_a_limit_that_was_reached_is_told(scope: Scope) -> None:
     """So that the model does not take it for the program's own failure."""
-    result = await shell(
-        scope,
-        "python3 -c 'x = bytearray(240 << 20); y = bytearray(240 << 20)' & wait; for i in 1 2 3; do python3 -c 'x = bytearray(200 << 20); import time; time.sleep(2)' & done; wait",
-    )
+    each = "python3 -c 'x = bytearray(120 << 20); import time; time.sleep(2)' &"
+    result = await shell(scope, f"{each} {each} {each} wait")
     assert "the memory limit of 256 MiB was reached" in result.text
 
 
