@@ -29,6 +29,7 @@ from lanes.errors import IllegalMove, LaneClosed, QueueFull, RunCancelled, Stale
 from lanes.events import LaneReplaced, MessageDropped, MessagePlaced, MessageReleased
 from lanes.lane import Lane, Run, Token
 from lanes.mailbox import Priority
+from memory.journal import Unit
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -37,6 +38,10 @@ GRACE_SECONDS: Final = 0.025  # STOP-2: then control itself ends the turn and re
 UNBEGUN_SECONDS: Final = 10.0  # a Stop waits so long for a message that is on its way into the journal
 STOPPED: Final = Verdict(reason=Reason.INTERRUPTED, detail="stopped by a person")
 SUPERSEDED: Final = Verdict(reason=Reason.INTERRUPTED, detail="a message with priority now came first")
+
+
+class AlreadySaid(Exception):
+    """A message with this key was accepted a moment before; it is not taken twice (REC-6)."""
 
 
 class Current:
@@ -113,7 +118,7 @@ class Chat:
                 self._launch(self._current)
 
     async def say(self, say: Say, message: str) -> Placement:
-        """Accept a message durably and place it; raise ResourceBusy (queue full) or AuditFailure."""
+        """Accept a message durably and place it; raise ResourceBusy (queue full), AlreadySaid or AuditFailure."""
         after_seq = self._record.journal.last_seq()
         received = MessageReceived(
             message=message,
@@ -243,7 +248,7 @@ class Chat:
             if placed.disposition is Disposition.STEERED and self._current is not None:
                 turn = self._current.turn
         event = MessagePlaced(turn=turn, message=row.id, disposition=placed.disposition.value, position=placed.position)
-        posted = self._record.post(event) if before is None else self._record.post(before, event)
+        posted = self._record.journal.commit(_placing(event) if before is None else _placing(before, event))
         return turn, self._current, posted
 
     async def _follow(
@@ -252,7 +257,7 @@ class Chat:
         """Wait until the placement is durable, then act on it; what the journal did not take was never accepted."""
         try:
             await self._record.settled(posted)
-        except AuditFailure:
+        except (AuditFailure, AlreadySaid):
             self._take_back(placed.message)
             raise
         self._fault("message.accepted")
@@ -372,6 +377,20 @@ class ChatInbox:
 def is_stop_word(text: str, stop_words: tuple[str, ...]) -> bool:
     """Whether a message is a Stop in words: equal to one, trimmed, case-folded, in NFKC."""
     return _folded(text) in {_folded(word) for word in stop_words}
+
+
+def _placing(*events: GroupEvent) -> Callable[[Unit[GroupEvent]], tuple[int, ...]]:
+    """Return the unit that makes a placement durable; it raises AlreadySaid for a key that was taken meanwhile."""
+
+    def unit(unit: Unit[GroupEvent]) -> tuple[int, ...]:
+        for event in events:
+            if isinstance(event, MessageReceived):
+                sql = "select 1 from messages where key = ?"
+                if unit.transaction.execute(sql, (event.key,)).fetchone() is not None:
+                    raise AlreadySaid(event.key)
+        return unit.append(*events)
+
+    return unit
 
 
 def _folded(text: str) -> str:

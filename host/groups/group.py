@@ -12,7 +12,7 @@ import msgspec
 
 from host.errors import AuditFailure, NotFound
 from host.gate.desk import Desk
-from host.groups.chat import LANE, Chat, is_stop_word
+from host.groups.chat import LANE, AlreadySaid, Chat, is_stop_word
 from host.groups.drafts import Drafts
 from host.groups.port import (
     ApprovalView,
@@ -98,7 +98,12 @@ class Group:
             return await self._stop_word(say)
         message = new_id(MESSAGE, self._record.now_us())
         question = self._question_awaiting_words()
-        placement = await self._chat.say(say, message)
+        try:
+            placement = await self._chat.say(say, message)
+        except AlreadySaid:  # the same key came twice at the same time
+            known = self._record.message_by_key(say.key)
+            assert known is not None  # noqa: S101 - it was found a moment ago
+            return _placement_of(known)
         if question is not None and placement.disposition == "steered":
             await self._answer(question, message, say)
         return placement

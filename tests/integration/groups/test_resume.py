@@ -47,8 +47,8 @@ async def test_a_turn_resumed_three_times_without_progress_ends_unknown(stage: S
 async def test_the_same_message_sent_twice_is_one_message(stage: Stage) -> None:
     """A sender that lost the answer asks again under its key and is told the same turn."""
     stage.model.script(Reply(text="once"))
-    first = await stage.group.say(Say(text="hello", key="k"))
-    second = await stage.group.say(Say(text="hello", key="k"))
+    same = Say(text="hello", key="k")
+    first, second = await asyncio.gather(stage.group.say(same), stage.group.say(same))
     assert (second.message, second.turn) == (first.message, first.turn)
     await stage.ended(first)
     third = await stage.group.say(Say(text="hello", key="k"))

@@ -131,7 +131,7 @@ async def test_there_is_no_network(sandbox: BwrapSandbox, workspace: Path) -> No
         "python3 -c 'import ctypes; exit(ctypes.CDLL(None).syscall(425, 1, 0) == -1)'",
         "mknod /tmp/disk b 8 0",
         "head -c 1 /proc/kcore | grep .",
-        "cat /proc/keys /proc/vmallocinfo | grep .",
+        "head -c 8 /proc/keys /proc/kmsg /proc/kpageflags 2>/dev/null | grep -v ==> | grep .",
         "test -e /proc/1/root/home -o -e /proc/1/cwd/etc/shadow",
     ],
 )
