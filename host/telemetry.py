@@ -21,7 +21,7 @@ KEPT_FILES: Final = 5
 Mask = Callable[[Any], Any]
 """Takes plain data (dictionaries, lists, strings) and returns it without secret values."""
 
-_QUIET: Final = ("httpx2", "httpcore2", "uvicorn.access", "asyncio")  # their routine says nothing about the host
+_QUIET: Final = ("httpx2", "httpcore2", "uvicorn", "asyncio", "ray")  # their routine says nothing about the host
 
 
 def configure(file: Path, mask: Mask | None = None, *, level: int = logging.INFO, human: bool = True) -> None:

@@ -8,11 +8,13 @@ from typing import Final
 
 from host.errors import PathViolation
 from host.gate.stages import Confined, Permitted, Refusal
-from host.passport import STATE_CHANGING
+from host.passport import Effect
 from host.stops import Reason
 from host.tools.jail import Jail
 
 STAGE: Final = "paths"
+
+_WRITING: Final = frozenset({Effect.WRITE, Effect.DESTROY})  # a command may well start in a folder that is read-only
 
 
 def confine(permitted: Permitted, jail: Jail) -> Confined:

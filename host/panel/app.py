@@ -11,7 +11,6 @@ from typing import Final
 from litestar import Litestar, Router
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
-from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, SecurityScheme
 
 from host.panel import pages
@@ -22,6 +21,7 @@ from host.panel.directory import Directory
 from host.panel.documents import Documents
 from host.panel.headers import protect
 from host.panel.listen import Site
+from host.panel.openapi import OpenApiDocument
 from host.panel.overview import Overview
 from host.panel.parts import caller_of
 from host.panel.problems import exception_handlers
@@ -149,7 +149,7 @@ def _openapi(version: str, door: Door) -> OpenAPIConfig:
         openapi_router=Router(
             path="/api/v1/openapi.json", route_handlers=[], guards=[guard(door.operator)], include_in_schema=False
         ),
-        render_plugins=[JsonRenderPlugin(path="/")],
+        render_plugins=[OpenApiDocument(path="/")],
         components=Components(security_schemes={"token": SecurityScheme(type="http", scheme="bearer")}),
         use_handler_docstrings=True,
         operation_id_creator=lambda handler, _method, _path: handler.handler_name,

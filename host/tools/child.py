@@ -98,7 +98,7 @@ class Child:
 
     def gone(self, seconds: float = _GONE_SECONDS) -> bool:
         """Wait up to `seconds` for the program's end, holding the thread; say whether it has ended."""
-        return bool(select.select([self._handle], [], [], seconds)[0])
+        return readable_within(self._handle, seconds)
 
     def kill(self) -> None:
         """End the program itself, at once."""
@@ -148,6 +148,13 @@ class Child:
             self._process.wait()
         else:
             threading.Thread(target=self._process.wait, name=f"reaper-{self.pid}", daemon=True).start()
+
+
+def readable_within(descriptor: int, seconds: float) -> bool:
+    """Wait up to `seconds`, holding the thread, until `descriptor` has something to tell, be it its end."""
+    poll = select.poll()  # unlike select, for descriptors of any number
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(max(0.0, seconds) * 1000))
 
 
 def _settle(ended: "asyncio.Future[None]") -> None:

@@ -4,7 +4,6 @@
 """
 
 import os
-import select
 import signal
 import threading
 import time
@@ -14,7 +13,7 @@ from typing import Final
 import msgspec
 
 from host.tools.cgroups import Group
-from host.tools.child import Child
+from host.tools.child import Child, readable_within
 
 _PART: Final = 4096
 
@@ -128,7 +127,7 @@ def pid_told(info: int, seconds: float) -> int:
     """
     told = b""
     until = time.monotonic() + seconds
-    while select.select([info], [], [], max(0.0, until - time.monotonic()))[0]:
+    while readable_within(info, until - time.monotonic()):
         part = os.read(info, _PART)
         told += part
         if not part:

@@ -101,8 +101,9 @@ class Traced:
 
 def flat(data: bytes) -> bytes:
     """Return the FLAT view."""
-    data = data.translate(None, _BLANKS)
     for _ in range(_ROUNDS):
+        # Blanks go before every round: a wrapped escape, and one that undoing has just put together, is one too.
+        data = data.translate(None, _BLANKS)
         if not any(sign in data for sign in _ESCAPE_SIGNS):
             break
         undone = _ESCAPE.sub(_undo_match, data)
@@ -114,17 +115,8 @@ def flat(data: bytes) -> bytes:
 
 def trace_flat(data: bytes) -> Traced:
     """Return the FLAT view with the way back; slower than `flat`."""
-    passes = [_Pass(data, _BREAK, _nothing)]
-    data = passes[0].data
-    for _ in range(_ROUNDS):
-        if not any(sign in data for sign in _ESCAPE_SIGNS):
-            break
-        step = _Pass(data, _ESCAPE, _undo)
-        if step.data == data:
-            break
-        passes.append(step)
-        data = step.data
-    passes.append(_Pass(data, _LEAVE_OUT, _nothing))
+    passes = _rounds(data)
+    passes.append(_Pass(passes[-1].data, _LEAVE_OUT, _nothing))
     return Traced(passes[-1].data, passes)
 
 
@@ -142,15 +134,11 @@ def trace_bare(data: bytes) -> Traced:
 def finished(data: bytes) -> int:
     """Return how much of `data` is left when an escape that is cut off at its end is left out, however deep it is."""
     least = len(data)
-    passes = [_Pass(data, _BREAK, _nothing)]
-    for _ in range(_ROUNDS):
-        shown = passes[-1].data
+    passes = _rounds(data)
+    for done in range(1, len(passes) + 1):
+        shown = passes[done - 1].data
         if cut := _UNFINISHED.search(shown):
-            least = min(least, Traced(shown, passes).back(cut.start(), len(shown))[0])
-        step = _Pass(shown, _ESCAPE, _undo)
-        if step.data == shown:
-            break
-        passes.append(step)
+            least = min(least, Traced(shown, passes[:done]).back(cut.start(), len(shown))[0])
     return least
 
 
@@ -163,6 +151,19 @@ def trace_hexadecimal(traced: Traced) -> Traced:
     """Return the HEX view with the way back."""
     step = _Pass(traced.data.lower(), _BETWEEN_HEX, _nothing)
     return Traced(step.data, [*traced.passes, step])
+
+
+def _rounds(data: bytes) -> list[_Pass]:
+    """Return the passes of FLAT up to the last that undoes something; at least one."""
+    passes: list[_Pass] = []
+    for _ in range(_ROUNDS):
+        passes.append(_Pass(data, _BREAK, _nothing))
+        step = _Pass(passes[-1].data, _ESCAPE, _undo)
+        if step.data == passes[-1].data:
+            break
+        passes.append(step)
+        data = step.data
+    return passes
 
 
 def _undo_match(match: "re.Match[bytes]") -> bytes:

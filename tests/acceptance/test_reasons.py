@@ -163,10 +163,9 @@ def test_a_journal_that_cannot_be_written_exits_audit_failure_and_recovers(
         small.up()
         asking = small.start("ask", "main", "row-full", "--json")
         small.wait(lambda: any(b"row-full" in request.body for request in model.requests))
-        with (folder / "ballast").open("wb") as ballast, contextlib.suppress(OSError):
-            while True:
-                ballast.write(bytes(4096))
-                ballast.flush()
+        with contextlib.suppress(OSError), (folder / "ballast").open("wb", buffering=0) as ballast:
+            while ballast.write(bytes(4096)):
+                pass
         going.set()
         out, err = asking.communicate(timeout=60)
         assert (asking.returncode, json.loads(out)["reason"]) == (16, "audit_failure"), err
@@ -185,7 +184,7 @@ def test_waiting_that_takes_too_long_exits_timed_out_and_the_turn_goes_on(host: 
     """`--timeout` ends the waiting only."""
     going = threading.Event()
     script(model, "row-patience", [Reply(text="later", chunks=2, pause=going)])
-    code, answer = host.ask("second", "row-patience", "--timeout", "1")
+    code, answer = host.ask("second", "row-patience", "--timeout", "6")
     assert (code, answer["reason"]) == (26, "timed_out")
     going.set()
     host.wait(lambda: host.get(f"/groups/second/turns/{answer['turn']}")[-1]["kind"] == "turn_ended")

@@ -88,7 +88,9 @@ class Live {
   }
 
   #share() {
-    const link = typeof this.link === "string" ? this.link : "lost";
+    // A Problem is a class of this page's; other pages get its facts.
+    const { offline, signedOut, message } = this.link;
+    const link = typeof this.link === "string" ? this.link : { offline, signedOut, message };
     this.#channel.postMessage({ host: this.host, groups: [...this.groups.values()], link, ready: this.ready });
   }
 

@@ -1,5 +1,6 @@
 """A panel on a free loopback port, in front of groups in memory."""
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -29,7 +30,9 @@ class Panel:
         self.directory = directory
         self.record = record
         self.sessions = Sessions(record, now_us)
-        self.rests: list[float] = []
+        self.rests: list[float] = []  # seconds that answers were kept back for
+        self.go_on = asyncio.Event()  # while it is not set, answers that are kept back stay back
+        self.go_on.set()
         self.server: PanelServer | None = None
         self.port = 0
 
@@ -75,6 +78,8 @@ class Panel:
 
     async def _rest(self, seconds: float) -> None:
         self.rests.append(seconds)
+        async with asyncio.timeout(BOUND_SECONDS):
+            await self.go_on.wait()
 
 
 @asynccontextmanager

@@ -66,11 +66,13 @@ class FakeGroup:
         self.turn = ""
         self.texts: dict[str, str] = {}
         self.outcomes: dict[str, TurnEnded] = {}
+        self.looks = 0  # that ever waited
         self.watching = 0  # looks that wait at this moment
         self.watchers = asyncio.Condition()  # notified when that number changes
         self.failure: Exception | None = None
         self.cost_usd = 0.0
         self.daily_cost_usd: float | None = 5.0
+        self._hanging: asyncio.Event | None = None
         self._news = asyncio.Condition()
         self._numbers = itertools.count(1)
 
@@ -434,7 +436,15 @@ class FakeGroup:
 
     async def instructions(self) -> dict[str, str]:
         """Return what the model is told."""
+        if self._hanging is not None:
+            self._hanging.set()
+            await asyncio.Event().wait()
         return {"invariants": "Stay in the workspace.", "charter": ""}
+
+    def hang(self) -> asyncio.Event:
+        """Never answer about instructions again; the event is set when somebody asks."""
+        self._hanging = asyncio.Event()
+        return self._hanging
 
     async def fail(self, failure: Exception | None) -> None:
         """Become unreachable, or reachable again."""
@@ -443,6 +453,7 @@ class FakeGroup:
             self._news.notify_all()
 
     async def _wait(self, after: int, cursor: int, seconds: float) -> None:
+        self.looks += 1
         await self._count(1)
         try:
             async with asyncio.timeout(seconds), self._news:

@@ -1,6 +1,7 @@
 """Who gets in at the web edge, and who does not."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -72,6 +73,20 @@ async def test_the_right_token_gets_in_at_once_after_failures(panel: Panel) -> N
         answer = await client.get("/api/v1/status", headers={"Authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200
     assert len(panel.rests) == delays
+
+
+async def test_guesses_in_parallel_are_cut_short_and_the_right_token_is_not(panel: Panel) -> None:
+    """Answers that are kept back are bounded in number; who has the token does not wait behind them."""
+    panel.go_on.clear()
+    async with client_of(panel) as client:
+        guess = {"Authorization": "Bearer guess"}
+        guesses = [asyncio.create_task(client.get("/api/v1/status", headers=guess)) for _ in range(20)]
+        refused = [await first for first in itertools.islice(asyncio.as_completed(guesses), 4)]
+        assert [(answer.status_code, answer.json()["reason"]) for answer in refused] == [(429, "resource_busy")] * 4
+        assert (await client.get("/api/v1/status", headers={"Authorization": f"Bearer {TOKEN}"})).status_code == 200
+        panel.go_on.set()
+        answers = await asyncio.gather(*guesses)
+    assert sorted(answer.status_code for answer in answers) == [401] * 16 + [429] * 4
 
 
 @pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "", "user@127.0.0.1", "127.0.0.1:x"])

@@ -27,6 +27,14 @@ async def test_the_openapi_document_names_every_route_once(client: httpx2.AsyncC
     names = [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
     assert {"/api/v1/groups/{group}/messages", "/api/v1/approvals/{approval}"} <= document["paths"].keys()
     assert len(names) == len(set(names)) > 20
+    for path in document["paths"].values():
+        for operation in path.values():
+            content = operation["responses"]["default"]["content"]
+            assert content == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+            assert "400" not in operation["responses"]
+    assert "reason" in document["components"]["schemas"]["Problem"]["required"]
+    events = document["paths"]["/api/v1/groups/{group}/events"]["get"]["responses"]["200"]["content"]
+    assert events.keys() == {"application/json", "text/event-stream"}
 
 
 @pytest.mark.clause("LANE-2", "REC-6")

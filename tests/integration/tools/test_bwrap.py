@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import os
+import resource
 import stat
 import threading
 import time
@@ -475,6 +476,21 @@ async def test_many_commands_leave_nothing_behind(sandbox: BwrapSandbox) -> None
     results = await asyncio.gather(*(run(sandbox, f"echo {number} > f{number}; cat f{number}") for number in range(6)))
     assert [finished.output for finished in results] == [f"{number}\n" for number in range(6)]
     await run(sandbox, "true")
+
+
+async def test_a_host_with_many_open_files_runs_commands(sandbox: BwrapSandbox) -> None:
+    """Descriptors beyond the first thousand are as good as any."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 1500:
+        pytest.skip("needs a limit of 1500 open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1500), hard))
+    held = [os.open("/dev/null", os.O_RDONLY) for _ in range(1100)]
+    try:
+        assert (await run(sandbox, "echo here")).output == "here\n"
+    finally:
+        for descriptor in held:
+            os.close(descriptor)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def test_what_no_shell_can_take_is_refused(sandbox: BwrapSandbox) -> None:
