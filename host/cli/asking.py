@@ -62,7 +62,7 @@ class Patience:
         """Wait for up to `seconds` by the clock `now`."""
         self._seconds = seconds
         self._now = now
-        self._opened = now()
+        self._opened: float | None = None  # when the connection that broke last stood
         self._lost: float | None = None
 
     def opened(self) -> None:
@@ -72,8 +72,10 @@ class Patience:
     def lost(self, failure: Failure) -> None:
         """Note that it broke; raise `failure` when it is time to give up."""
         now = self._now()
-        if self._lost is None or now - self._opened > _STEADY_SECONDS:
+        steady = self._opened is not None and now - self._opened > _STEADY_SECONDS
+        if self._lost is None or steady:
             self._lost = now
+        self._opened = None
         if now - self._lost > self._seconds:
             raise failure
 

@@ -21,7 +21,7 @@ class OpenApiDocument(JsonRenderPlugin):
 
     def render(self, request: Request[Any, Any, Any], openapi_schema: dict[str, Any]) -> bytes:
         """Return the document with every operation's errors as problem documents."""
-        return super().render(request, described(openapi_schema))
+        return self.render_json(request, described(openapi_schema))
 
 
 def described(schema: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from host.panel.listen import check_listen
 from host.panel.server import PanelServer
 from host.panel.sessions import Sessions
 from host.record.host_record import HostMemory
-from tests.integration.panel.fake_group import FakeDirectory, FakeGroup
+from tests.integration.panel.fake_directory import FakeDirectory
+from tests.integration.panel.fake_group import FakeGroup
 
 TOKEN = "test-token-that-opens-the-api"
 BOUND_SECONDS = 10.0

@@ -1,23 +1,18 @@
-"""Groups and a directory in memory: the ports that the panel talks to, with a journal that tests write by hand.
+"""A group in memory: the port that the panel talks to, over a journal that tests write by hand.
 
 A fake does what a group promises (dense sequences, first answer wins, one message per key, a long poll that wakes at
 once) and nothing by itself: what a model would say, a test says.
 """
 
 import asyncio
-import datetime as dt
-import itertools
-from typing import Any
 
 import msgspec
 
-from host.errors import NotFound, ResourceBusy, SettingsError
+from host.errors import NotFound
 from host.groups.port import (
     ApprovalView,
-    Draft,
     EventView,
     Found,
-    GroupPort,
     GroupView,
     LaneView,
     Placement,
@@ -29,262 +24,26 @@ from host.groups.port import (
     Verified,
     Watched,
 )
-from host.panel.directory import GroupStarting, HostView, NewGroup, ServiceView
-from host.passport import Effect
-from host.record.events import (
-    Account,
-    ApprovalAsked,
-    ApprovalSettled,
-    CallAsked,
-    CallFinished,
-    CallStarted,
-    GroupEvent,
-    MessageEntered,
-    MessageReceived,
-    RequestSent,
-    ResponseReceived,
-    StopRequested,
-    TurnEnded,
-    TurnStarted,
-)
+from host.record.events import ApprovalSettled, MessageReceived, StopRequested
 from host.stops import Outcome, Reason
 from lanes.events import MessageDropped, MessagePlaced, MessageReleased
+from tests.integration.panel.hand_written import HandWrittenJournal, now
 
 
-class FakeGroup:
+class FakeGroup(HandWrittenJournal):
     """One group in memory."""
 
     def __init__(self, name: str = "main") -> None:
-        self._name = name
-        self.journal: list[EventView] = []
-        self.drafts: list[Draft] = []
-        self.waiting: dict[str, ApprovalView] = {}
+        super().__init__(name)
         self.settled: dict[str, str] = {}
         self.queued: dict[str, Queued] = {}
         self.keys: dict[str, Placement] = {}
-        self.bodies: dict[int, bytes] = {}
-        self.turn = ""
-        self.texts: dict[str, str] = {}
-        self.outcomes: dict[str, TurnEnded] = {}
         self.looks = 0  # that ever waited
         self.watching = 0  # looks that wait at this moment
         self.watchers = asyncio.Condition()  # notified when that number changes
         self.failure: Exception | None = None
-        self.cost_usd = 0.0
         self.daily_cost_usd: float | None = 5.0
         self._hanging: asyncio.Event | None = None
-        self._news = asyncio.Condition()
-        self._numbers = itertools.count(1)
-
-    @property
-    def name(self) -> str:
-        """The group's name."""
-        return self._name
-
-    # What a test says and does in the model's and the lanes' place.
-
-    async def append(self, event: GroupEvent) -> int:
-        """Append an event as the group would; return its sequence."""
-        data: dict[str, Any] = msgspec.to_builtins(event)
-        kind, turn = data.pop("kind"), data.pop("turn")
-        seq = len(self.journal) + 1
-        async with self._news:
-            self.journal.append(EventView(seq=seq, at=_now(), turn=turn, kind=kind, data=data))
-            self._news.notify_all()
-        return seq
-
-    async def begin(self, text: str, message: str = "", priority: str = "turn") -> str:
-        """Start a turn for a message; return its id."""
-        number = next(self._numbers)
-        message = message or f"m{number}"
-        self.turn = f"t{number}"
-        self.texts[self.turn] = text
-        if not any(event.data.get("message") == message for event in self.journal):
-            await self.append(
-                MessageReceived(message=message, key=message, text=text, priority=priority, principal="operator")
-            )
-        await self.append(MessagePlaced(message=message, disposition="started"))
-        await self.append(
-            TurnStarted(
-                turn=self.turn,
-                message=message,
-                lane="chat",
-                session="s1",
-                model="main",
-                principal="operator",
-                unattended=False,
-                limit_tokens=200_000,
-                limit_cost_usd=1.0,
-                limit_seconds=900,
-                limit_steps=50,
-            )
-        )
-        return self.turn
-
-    async def request(self, step: int, body: bytes) -> int:
-        """Send a request to the model; return its sequence."""
-        seq = await self.append(
-            RequestSent(
-                turn=self.turn,
-                step=step,
-                attempt=1,
-                purpose="step",
-                model="main",
-                url="http://127.0.0.1:1/v1/chat/completions",
-                head="h",
-                messages=("m",),
-                tail="t",
-                reserved_tokens=1000,
-                reserved_cost_usd=0.0,
-            )
-        )
-        self.bodies[seq] = body
-        return seq
-
-    async def write(self, step: int, text: str) -> None:
-        """Stream a piece of a reply."""
-        offset = sum(len(draft.text) for draft in self.drafts if (draft.turn, draft.step) == (self.turn, step))
-        async with self._news:
-            self.drafts.append(Draft(turn=self.turn, step=step, offset=offset, text=text))
-            self._news.notify_all()
-
-    async def respond(self, step: int, text: str, *calls: CallAsked) -> None:
-        """Let the model's answer arrive."""
-        await self.append(
-            ResponseReceived(
-                turn=self.turn,
-                step=step,
-                attempt=1,
-                purpose="step",
-                text=text,
-                calls=calls,
-                finish="tool_calls" if calls else "stop",
-                tokens_in=1200,
-                tokens_out=80,
-                tokens_cached=900,
-                cost_usd=0.0021,
-                estimated=False,
-                seconds=1.3,
-            )
-        )
-
-    async def call(self, call: str, tool: str, effect: Effect, arguments: dict[str, Any], target: str = "") -> None:
-        """Start a call."""
-        await self.append(
-            CallStarted(
-                turn=self.turn,
-                call=call,
-                tool=tool,
-                effect=effect,
-                arguments=arguments,
-                key=f"{self.turn}:{call}",
-                arguments_hash="",
-                target=target,
-            )
-        )
-
-    async def finish(
-        self, call: str, tool: str, effect: Effect, result: str, *, reason: Reason | None = None, target: str = ""
-    ) -> int:
-        """Finish a call."""
-        return await self.append(
-            CallFinished(
-                turn=self.turn,
-                call=call,
-                tool=tool,
-                effect=effect,
-                ok=reason is None,
-                reason=reason,
-                detail="" if reason is None else "exit code 1",
-                result=result,
-                result_hash="",
-                target=target,
-                seconds=0.42,
-            )
-        )
-
-    async def ask(
-        self,
-        approval: str,
-        call: str,
-        tool: str,
-        effect: Effect,
-        arguments: dict[str, Any],
-        *,
-        question: str = "approval",
-    ) -> None:
-        """Put a question to the operator."""
-        asked = ApprovalAsked(
-            turn=self.turn,
-            approval=approval,
-            call=call,
-            tool=tool,
-            question=question,
-            effect=effect,
-            arguments=arguments,
-            what_may_happen="The command runs in the group's sandbox and may change files of its workspace.",
-            doing="I will run the tests to see what fails.",
-            scopes=("once",),
-            timeout_seconds=300,
-            expires_at=(dt.datetime.now(dt.UTC) + dt.timedelta(minutes=5)).isoformat(),
-        )
-        self.waiting[approval] = ApprovalView(
-            id=approval,
-            group=self._name,
-            turn=self.turn,
-            call=call,
-            tool=tool,
-            question=question,
-            effect=effect,
-            arguments=arguments,
-            what_may_happen=asked.what_may_happen,
-            doing=asked.doing,
-            scopes=asked.scopes,
-            asked_at=_now(),
-            expires_at=asked.expires_at,
-        )
-        await self.append(asked)
-
-    async def end(
-        self,
-        reply: str,
-        *,
-        outcome: Outcome = Outcome.SUCCESS,
-        reason: Reason | None = None,
-        detail: str = "",
-        done: tuple[Account, ...] = (),
-        failed: tuple[Account, ...] = (),
-        not_attempted: tuple[Account, ...] = (),
-    ) -> None:
-        """Write the turn's final event."""
-        turn, self.turn = self.turn, ""
-        self.cost_usd += 0.0134
-        ended = TurnEnded(
-            turn=turn,
-            outcome=outcome,
-            reason=reason,
-            detail=detail,
-            reply=reply,
-            tokens_in=4210,
-            tokens_out=380,
-            tokens_cached=3000,
-            cost_usd=0.0134,
-            estimated=False,
-            steps=3,
-            seconds=12.4,
-            done=done,
-            failed=failed,
-            not_attempted=not_attempted,
-            verified=False,
-        )
-        self.outcomes[turn] = ended
-        await self.append(ended)
-
-    async def enter(self, message: str, text: str, step: int) -> None:
-        """Let a steered message enter the running turn."""
-        await self.append(MessageEntered(turn=self.turn, message=message, text=text, step=step))
-
-    # GroupPort
 
     async def say(self, say: Say) -> Placement:
         """Accept a message: it starts a turn, or finds its place beside the one that runs."""
@@ -300,7 +59,7 @@ class FakeGroup:
         elif say.priority == "later":
             position = len(self.queued) + 1
             self.queued[message] = Queued(
-                id=message, text=say.text, priority="later", state="queued", position=position, at=_now()
+                id=message, text=say.text, priority="later", state="queued", position=position, at=now()
             )
             placement = Placement(message=message, turn="", disposition="queued", position=position, after_seq=after)
         else:
@@ -341,7 +100,7 @@ class FakeGroup:
             held=held,
         )
         return GroupView(
-            name=self._name,
+            name=self.name,
             state="awake",
             problem="",
             model="qwen3:8b",
@@ -381,7 +140,7 @@ class FakeGroup:
         """Return a turn's events."""
         found = tuple(event for event in self.journal if event.turn == turn)
         if not found:
-            message = f"the group {self._name} has no turn {turn!r}"
+            message = f"the group {self.name} has no turn {turn!r}"
             raise NotFound(message)
         return found
 
@@ -448,18 +207,16 @@ class FakeGroup:
 
     async def fail(self, failure: Exception | None) -> None:
         """Become unreachable, or reachable again."""
-        async with self._news:
+        async with self.news:
             self.failure = failure
-            self._news.notify_all()
+            self.news.notify_all()
 
     async def _wait(self, after: int, cursor: int, seconds: float) -> None:
         self.looks += 1
         await self._count(1)
         try:
-            async with asyncio.timeout(seconds), self._news:
-                await self._news.wait_for(
-                    lambda: len(self.journal) > after or len(self.drafts) > cursor or self.failure
-                )
+            async with asyncio.timeout(seconds), self.news:
+                await self.news.wait_for(lambda: len(self.journal) > after or len(self.drafts) > cursor or self.failure)
         except TimeoutError:
             return
         finally:
@@ -497,65 +254,3 @@ class FakeGroup:
             started_at=next(event.at for event in self.journal if event.turn == turn),
             cost_usd=ended.cost_usd if ended else 0.0,
         )
-
-
-class FakeDirectory:
-    """A host in memory."""
-
-    def __init__(self, *groups: FakeGroup) -> None:
-        self.groups = {group.name: group for group in groups}
-        self.starting: set[str] = set()
-        self.broken: dict[str, Exception] = {}
-        self.removed: list[tuple[str, bool]] = []
-        self.stopping = False
-
-    def names(self) -> tuple[str, ...]:
-        """Return all names."""
-        return (*self.groups, *self.starting, *self.broken)
-
-    def group(self, name: str) -> GroupPort:
-        """Return a group's port."""
-        if name in self.starting:
-            raise GroupStarting
-        if name in self.broken:
-            raise self.broken[name]
-        if name not in self.groups:
-            message = f"there is no group {name!r}"
-            raise NotFound(message)
-        return self.groups[name]
-
-    async def add(self, new: NewGroup) -> None:
-        """Add a group."""
-        if not new.name.isidentifier():
-            message = f"[groups.{new.name}]: a group's name is made of letters, digits and dashes"
-            raise SettingsError(message)
-        if new.name in self.groups:
-            message = f"the group {new.name!r} exists"
-            raise ResourceBusy(message)
-        self.groups[new.name] = FakeGroup(new.name)
-
-    async def remove(self, name: str, *, delete: bool) -> None:
-        """Remove a group."""
-        self.group(name)
-        del self.groups[name]
-        self.removed.append((name, delete))
-
-    async def status(self) -> HostView:
-        """Return the host at a glance."""
-        return HostView(
-            name="home",
-            version="0.1.0",
-            pid=4000,
-            started_at=_now(),
-            address="127.0.0.1:8700",
-            default_group="main",
-            services=(ServiceView(name="ray", state="running"),),
-        )
-
-    def request_shutdown(self) -> None:
-        """Note that the host is to end."""
-        self.stopping = True
-
-
-def _now() -> str:
-    return dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")

@@ -68,10 +68,9 @@ async def test_events_are_found_by_kind_and_time_oldest_first(tmp_path: Path, st
     times = itertools.count(1)
     clock = lambda: next(times)  # noqa: E731 - a clock that goes on by one at each look
     record = HostJournal.open(tmp_path / "host.db", clock) if store == "disk" else HostMemory(clock)
-    for number in range(1200):
-        await record.append(SignedIn(session=str(number), address="", agent=""))
-        if number % 10 == 0:
-            await record.append(SignInFailed(address="", how="link", count=1))
+    for first in range(0, 1200, 20):
+        await record.append(SignInFailed(address="", how="link", count=1))
+        await record.append(*(SignedIn(session=str(first + n), address="", agent="") for n in range(20)))
     everything = await record.since(0, (SignedIn,))
     assert [entry.event for entry in everything] == [
         SignedIn(session=str(n), address="", agent="") for n in range(1200)

@@ -149,3 +149,17 @@ def test_a_host_that_is_away_is_waited_for_from_the_first_break_on() -> None:
     patience.opened()
     clock[0] += 10
     patience.lost(lost)
+
+
+def test_a_host_that_never_comes_back_is_given_up() -> None:
+    """Tries that do not even connect are no good time."""
+    clock = [0.0]
+    patience = Patience(30.0, lambda: clock[0])
+    patience.opened()
+    clock[0] = 100.0
+    patience.lost(LostConnection("gone"))
+    with pytest.raises(LostConnection):
+        for _ in range(100):
+            clock[0] += 0.5
+            patience.lost(LostConnection("gone"))
+    assert clock[0] == pytest.approx(130.5)
