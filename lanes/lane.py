@@ -69,6 +69,7 @@ class Run:
     def cancel(self) -> None:
         """Ask the coroutine to end, from any thread, when the loop turns next; one that has not begun never begins."""
         self._cancel_asked = True
+        self._seat.look()  # if the lane is replaced soon, it is known whether the thread was busy since
         self._seat.post(self._cancel_on_loop)
 
     def begin(self, work: Work) -> None:

@@ -74,6 +74,8 @@ class Seat:
         self._leaving = False
         self._serving = True
         self._patience_seconds = FAREWELL_SECONDS
+        self._clock: int | None = None  # of the processor time that the thread uses
+        self._spent_ns: int | None = None  # what it showed at the last look
         self._trusted_until = 0.0  # monotonic time up to which the thread is believed to be ending by itself
         self._exit = threading.Lock()  # held by whoever interrupts, so that the thread's ident cannot pass to another
         self._gone = False
@@ -112,7 +114,7 @@ class Seat:
         self.post(self._stop_serving)
 
     def abandon(self) -> None:
-        """Interrupt the thread and ask it to leave; returns at once."""
+        """Interrupt the thread if it is busy, and ask it to leave; returns at once."""
         self._leaving = True
         self.interrupt()  # first: the request is a system call, which hands the interpreter lock to the busy thread
         self.leave()
@@ -125,20 +127,31 @@ class Seat:
         self._thread.join(max(0.0, give_up_at - time.monotonic()))
         return not self._thread.is_alive()
 
-    def interrupt(self) -> None:
-        """Raise SystemExit in what the thread's loop runs; do nothing where that could leave a lock taken.
+    def look(self) -> bool:
+        """Tell whether the thread has used any processor time since the last look; never so at the first."""
+        with contextlib.suppress(OSError):  # the thread has just ended
+            spent_ns = None if self._clock is None else time.clock_gettime_ns(self._clock)
+            moved = self._spent_ns not in (None, spent_ns)
+            self._spent_ns = spent_ns
+            return moved
+        return False
 
-        The exception can be lost (in a finaliser) or be caught, so whoever wants the thread gone asks again.
+    def interrupt(self) -> None:
+        """Raise SystemExit in what the thread's loop runs, if that is busy and no lock could be left taken.
+
+        It may not arrive (in a finaliser it is lost, it can be caught, or the moment is wrong), so whoever wants the
+        thread gone asks again. A thread that waits in C is let be: an exception pending for long would keep every
+        thread that is traced (by coverage, a debugger) from going on, in Python 3.11.
         """
         with self._exit:
             if self._gone or not self._thread.is_alive() or time.monotonic() < self._trusted_until:
                 return
-            if not self._is_at_work():
+            if not self.look() or not self._is_at_work():
                 return
-            thread = ctypes.c_ulong(self._thread.ident or 0)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(SystemExit))
-            if not self._is_at_work():  # it went on between the look and the deed: take the exception back
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)
+            ident = self._thread.ident or 0
+            _raise_in(ident, SystemExit)
+            if not self._is_at_work():  # it went on between the look and the deed
+                _take_back(ident)
 
     def _is_at_work(self) -> bool:
         """Whether the thread is now in something that its loop runs, and not in a delicate place."""
@@ -151,6 +164,7 @@ class Seat:
 
     def _main(self) -> None:
         """Be the thread. SystemExit may arrive between any two instructions, hence the many catches."""
+        self._clock = time.pthread_getcpuclockid(threading.get_ident())
         loop = asyncio.new_event_loop()
         with contextlib.suppress(SystemExit):
             self._let_in(loop)
@@ -194,6 +208,27 @@ class Seat:
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()
+
+
+class _Nothing(BaseException):
+    """Raised and caught where it is raised."""
+
+
+def _raise_in(thread_ident: int, exception: type[BaseException] | None) -> None:
+    """Let an exception be raised in a thread at its next step in Python; None takes it back."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread_ident), None if exception is None else ctypes.py_object(exception)
+    )
+
+
+def _take_back(thread_ident: int) -> None:
+    """Take back an exception that a thread has not received yet.
+
+    The interpreter goes on looking for it, which would stop traced threads, until it finds some; so it gets one here.
+    """
+    _raise_in(thread_ident, None)
+    with contextlib.suppress(_Nothing):
+        _raise_in(threading.get_ident(), _Nothing)
 
 
 _LOOKING = threading.Lock()

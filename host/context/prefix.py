@@ -6,7 +6,7 @@ join it. Nothing that changes from step to step belongs here.
 
 from collections.abc import Iterable
 from importlib import resources
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -40,12 +40,11 @@ def argument_schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def _inline(node: Any, components: dict[str, Any]) -> Any:  # noqa: ANN401 - a JSON value
-    match node:
-        case {"$ref": str(reference)}:
-            return _inline(components[reference.rpartition("/")[2]], components)
-        case dict():
-            return {key: _inline(value, components) for key, value in node.items()}
-        case list():
-            return [_inline(value, components) for value in node]
-        case _:
-            return node
+    if isinstance(node, dict):
+        table = cast("dict[str, Any]", node)
+        if "$ref" in table:
+            return _inline(components[str(table["$ref"]).rpartition("/")[2]], components)
+        return {key: _inline(value, components) for key, value in table.items()}
+    if isinstance(node, list):
+        return [_inline(value, components) for value in cast("list[Any]", node)]
+    return node

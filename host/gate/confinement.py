@@ -27,7 +27,7 @@ def confine(permitted: Permitted, jail: Jail) -> Confined:
             continue
         try:
             # Where a command runs is only looked at; what a tool changes must be open for writing.
-            jail.check(path, writing=name == passport.changed_by and passport.effect in STATE_CHANGING)
+            jail.check(path, writing=name == passport.changed_by and passport.effect in _WRITING)
         except PathViolation as error:
             text = f"{name}: {error.message}"
             raise Refusal(STAGE, "workspace", Reason.PATH_VIOLATION, text) from error

@@ -48,6 +48,8 @@ import ray
 import ray.exceptions
 
 _LOG: Final = logging.getLogger(__name__)
+_RAY: Final[Any] = ray  # its stubs leave half of every signature open
+_method: Final = _RAY.method
 T = TypeVar("T")
 
 
@@ -70,22 +72,22 @@ class GroupActor:
         self._group = open_group(blueprint)
         self._group.resume()
 
-    @ray.method(concurrency_group="control")
+    @_method(concurrency_group="control")
     async def control(self, method: str, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - any of the port's
         """Steer: stop, settle, release, drop, view, and what else must never wait for talk."""
         return await getattr(self._group, method)(*args, **kwargs)
 
-    @ray.method(concurrency_group="chat")
+    @_method(concurrency_group="chat")
     async def say(self, say: Say) -> Placement:
         """Say something to the group."""
         return await self._group.say(say)
 
-    @ray.method(concurrency_group="look")
+    @_method(concurrency_group="look")
     async def look(self, method: str, *args: object) -> Any:  # noqa: ANN401 - any of the port's
         """Read: events, watch, turns, search."""
         return await getattr(self._group, method)(*args)
 
-    @ray.method(concurrency_group="control")
+    @_method(concurrency_group="control")
     async def close(self) -> None:
         """Let go of the journal; the process ends after that."""
         await asyncio.to_thread(self._group.close)
@@ -119,7 +121,7 @@ class Cluster:
         self._sweep()
         self._write_token()
         os.environ["RAY_AUTH_TOKEN_PATH"] = str(self._token_file)
-        ray.init(
+        _RAY.init(
             include_dashboard=False,
             log_to_driver=False,
             configure_logging=False,
@@ -142,14 +144,13 @@ class Cluster:
     def stop(self) -> None:
         """End all actors and Ray itself."""
         self._actors.clear()
-        ray.shutdown()
+        _RAY.shutdown()
         self._processes = []
         self._sweep()
 
     def launch(self, blueprint: Blueprint) -> None:
         """Start the actor of a group; it is not waited for (LANE-4)."""
-        made: Any = ray.remote  # its stubs do not know concurrency groups
-        remote = made(concurrency_groups=DOORS, num_cpus=0, max_restarts=-1, max_task_retries=0)(GroupActor)
+        remote = _RAY.remote(concurrency_groups=DOORS, num_cpus=0, max_restarts=-1, max_task_retries=0)(GroupActor)
         self._actors[blueprint.name] = remote.options(name=f"group-{blueprint.name}").remote(blueprint)
 
     def end(self, name: str) -> None:
@@ -157,8 +158,8 @@ class Cluster:
         actor = self._actors.pop(name, None)
         if actor is not None:
             with contextlib.suppress(ray.exceptions.RayError, TimeoutError):
-                ray.get(actor.close.remote(), timeout=5)
-            ray.kill(actor)
+                _RAY.get(actor.close.remote(), timeout=5)
+            _RAY.kill(actor)
 
     def actor(self, name: str) -> Any:  # noqa: ANN401 - Ray's handles have no type
         """Return the handle of a group's actor; raise ResourceBusy before it is launched."""
@@ -191,7 +192,7 @@ class Cluster:
 def _belongs(process: psutil.Process, marker: str) -> bool:
     if process.pid == os.getpid():
         return False
-    command = process.info["cmdline"] or []
+    command: list[str] = process.info["cmdline"] or []
     return any(marker in argument for argument in command)
 
 

@@ -99,7 +99,8 @@ class Door:
         """Admit a signed-in browser to a page."""
         caller = self._by_cookie(connection)
         if not caller.session:
-            raise NotSignedIn
+            message = "This browser has no session here, or its session has ended."
+            raise NotSignedIn(message)
         await self._sessions.touch(caller.session)
         connection.state.caller = caller
 

@@ -52,7 +52,7 @@ class Record:
     ) -> "Record":
         """Open the journal at `path` as its one writer; raise ResourceBusy or AuditFailure."""
         try:
-            journal = Journal.open(
+            journal = Journal[GroupEvent].open(
                 path,
                 GroupCodec(mask),
                 now_us,

@@ -31,7 +31,7 @@ def wrap_up_message(state: TurnState, why: str) -> Said:
 
 
 def _call_lines(step: Step) -> list[str]:
-    lines = []
+    lines: list[str] = []
     for asked in step.calls:
         end = step.ends.get(asked.call)
         match end:

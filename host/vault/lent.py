@@ -16,6 +16,7 @@ from host.vault import views
 
 SHORT_BYTES: Final = 6  # below this a value is masked only as a word of its own: its encodings occur by chance
 _SMALLEST_CORE: Final = 6  # characters of base64 that are compared at least
+_UNFINISHED_DEPTH: Final = 6  # escapes within escapes that may be cut off at once
 _LONGEST_ESCAPE: Final = 8  # bytes that one byte of a value may take in a text
 _BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 
@@ -128,10 +129,14 @@ def opens_at(values: tuple[LentValue, ...], raw: bytes) -> int:
     reach = max(value.reach for value in values)
     offset = max(0, len(raw) - reach)
     window = raw[offset:]
-    earliest = views.finished(window)
-    for ending in {len(window), earliest}:
+    earliest = ending = len(window)
+    for _ in range(_UNFINISHED_DEPTH):
         text = Text(window[:ending])
         earliest = min([earliest, *(value.begins_at(text) for value in values)])
+        ending, before = views.finished(window[:ending]), ending
+        if ending == before:
+            break
+        earliest = min(earliest, ending)
     return offset + earliest
 
 

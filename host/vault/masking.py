@@ -11,14 +11,15 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from host.vault import lent, literals, named, shapes
+from host.vault import blocks, lent, literals, named, shapes
 from host.vault.lent import LentValue, Span
 
 MASK: Final = re.compile(r"«masked:([a-z-]{1,32})»")
 """A mask; there is no way back from one, so no tool takes it as an argument."""
 
 _CONTEXT_BYTES: Final = 512  # what was passed on and still decides what the next bytes mean
-_LONGEST_HELD_BYTES: Final = 16 * 1024  # a stream holds back no more than this, or than a lent value can take
+_LONGEST_HELD_BYTES: Final = 3 * 1024  # a stream holds back no more of an open value than this, …
+_LONGEST_BLOCK_BYTES: Final = 16 * 1024  # … but of a key block, and of what may be a lent value all that it can take
 _SMALLEST: Final = 3  # bytes; nothing shorter is a secret of any form
 _SEPARATOR: Final = "\n"
 
@@ -106,8 +107,8 @@ class MaskStream:
         self._buffer += self._after_drop(chunk.encode("utf-8", "surrogatepass"))
         values = self._values()
         spans = _spans(values, self._buffer)
-        cut = self._cut(values, spans)
-        if len(self._buffer) - cut > max([_LONGEST_HELD_BYTES, *(value.reach for value in values)]):
+        cut, longest = self._cut(values, spans)
+        if len(self._buffer) - cut > longest:
             # Longer than any secret of a known form: the open value is masked whole, to the end of its word.
             spans = [*(span for span in spans if span.end <= cut), Span(cut, len(self._buffer), _too_long())]
             self._dropping = True
@@ -118,16 +119,20 @@ class MaskStream:
         """Return what was held back; the text is over."""
         return self._pass_on(_spans(self._values(), self._buffer), len(self._buffer))
 
-    def _cut(self, values: tuple[LentValue, ...], spans: list[Span]) -> int:
-        """Return how far the buffer is certain."""
+    def _cut(self, values: tuple[LentValue, ...], spans: list[Span]) -> tuple[int, int]:
+        """Return how far the buffer is certain, and how much may be held back from there."""
         floor = self._done
         while True:
-            cut = floor + min(lent.opens_at(values, self._buffer[floor:]), len(self._buffer) - floor)
-            cut = max(floor, min(cut, shapes.opens_at(self._buffer)))
+            exact = floor + lent.opens_at(values, self._buffer[floor:])
+            cut = max(floor, min(exact, shapes.opens_at(self._buffer)))
             inside = next((span for span in spans if span.start < cut < span.end), None)
-            if inside is None:
-                return cut
-            floor = inside.end
+            if inside is not None:
+                floor = inside.end
+                continue
+            if cut == exact and values:
+                return cut, max(_LONGEST_HELD_BYTES, *(value.reach for value in values))
+            block = self._buffer.startswith(blocks.WORD, cut)
+            return cut, _LONGEST_BLOCK_BYTES if block else _LONGEST_HELD_BYTES
 
     def _pass_on(self, spans: list[Span], cut: int) -> str:
         passed = _replaced(self._buffer, spans, self._done, cut)

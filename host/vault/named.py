@@ -27,11 +27,11 @@ _SEPARATOR: Final = (
     rb"|(?P<blank>[ \t]{1,8})"
 )
 _VALUE: Final = (
-    rb'"(?P<double>(?:[^"\\\r\n]|\\[^\r\n]){1,4096})(?="|\Z)'
-    rb"|'(?P<single>(?:[^'\\\r\n]|\\[^\r\n]){1,4096})(?='|\Z)"
-    rb'|\\{1,9}"(?P<escaped>[^"\\\r\n]{1,4096})'
-    rb"|\\{1,9}'(?P<escaped_single>[^'\\\r\n]{1,4096})"
-    rb"|(?P<bare>[^\s\"'`;|<>(){}\[\],&\\]{1,4096})"
+    rb'"(?P<double>(?:[^"\\\r\n]|\\[^\r\n])++)(?="|\Z)'
+    rb"|'(?P<single>(?:[^'\\\r\n]|\\[^\r\n])++)(?='|\Z)"
+    rb'|\\{1,9}"(?P<escaped>[^"\\\r\n]+)'
+    rb"|\\{1,9}'(?P<escaped_single>[^'\\\r\n]+)"
+    rb"|(?P<bare>[^\s\"'`;|<>(){}\[\],&\\]+)"
 )
 _WHOLE: Final = re.compile(rb"(?P<name>" + _NAME + rb")" + _SUFFIX + rb"(?:" + _SEPARATOR + rb")(?:" + _VALUE + rb")")
 _UNFINISHED: Final = re.compile(

@@ -93,9 +93,9 @@ _FORMS: Final = (
     _Form(
         AUTHORIZATION,
         b"authorization",
-        rb"(?i:authorization)" + _SAID + rb"(?:" + _SCHEMES + rb"[ \t]+(?P<scheme>[^\s\"'\\,;<>]{4,4096})"
-        rb"|" + _LISTS + rb"[ \t]+(?P<list>(?:=\\{0,9}\"[^\"\r\n\\]{0,1024}\\{0,9}\"|[^\r\n\"'\\]){8,4096})"
-        rb"|(?P<bare>[^\s\"'\\,;<>]{8,4096}))",
+        rb"(?i:authorization)" + _SAID + rb"(?:" + _SCHEMES + rb"[ \t]+(?P<scheme>[^\s\"'\\,;<>]{4,})"
+        rb"|" + _LISTS + rb"[ \t]+(?P<list>(?:=\\{0,9}\"[^\"\r\n\\]{0,1024}\\{0,9}\"|[^\r\n\"'\\]){8,})"
+        rb"|(?P<bare>[^\s\"'\\,;<>]{8,}))",
         rb"(?i:authorization)" + _SAID + rb"(?P<value>(?:[A-Za-z0-9-]{1,24}[ \t]+)?[^\s\"'\\,;<>]{0,4096}"
         rb"|" + _LISTS + rb"[ \t]+[^\r\n]{0,4096})",
         _credential,
@@ -103,7 +103,7 @@ _FORMS: Final = (
     _Form(
         AUTHORIZATION,
         b"bearer",
-        rb"(?i:bearer)[ \t]{1,4}(?P<token>[A-Za-z0-9._~+/=-]{16,4096})",
+        rb"(?i:bearer)[ \t]{1,4}(?P<token>[A-Za-z0-9._~+/=-]{16,})",
         rb"(?i:bearer)[ \t]{1,4}(?P<value>[A-Za-z0-9._~+/=-]{0,4096})",
         _opaque,
     ),
@@ -134,7 +134,7 @@ _FORMS: Final = (
 
 _WORDS: Final = (*named.WORDS, *(form.word for form in _FORMS), b"cookie")
 _COOKIE: Final = re.compile(rb"(?i:cookie)" + _SAID)
-_PAIR: Final = re.compile(rb"[ \t]{0,8}[^=;\s\"'\\]{1,128}(?:=(?P<value>[^;\s\"'\\]{0,4096}))?;?")
+_PAIR: Final = re.compile(rb"[ \t]{0,8}[^=;\s\"'\\]{1,128}(?:=(?P<value>[^;\s\"'\\]*))?;?")
 _LOOK_BACK: Final = 8192
 
 

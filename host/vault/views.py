@@ -1,7 +1,7 @@
 """Canonical views of text: the same secret in other clothes becomes the same bytes, and spans find their way back.
 
-`FLAT` leaves out blanks and line breaks, undoes percent, JSON and HTML escapes (also nested ones), then leaves out
-quotes, backslashes and plus signs, so that a value is found however it was escaped, quoted or wrapped. `BARE` leaves
+`FLAT` leaves out blanks, line breaks and plus signs, undoes percent, JSON and HTML escapes (also nested ones), then
+leaves out quotes and backslashes, so that a value is found however it was escaped, quoted or wrapped. `BARE` leaves
 out the same and undoes nothing: a value that itself holds what looks like an escape is found by it. `HEX` reads FLAT
 in lower case and leaves out what people put between hexadecimal digits. All are linear. Nothing here knows what a
 secret is.
@@ -25,8 +25,8 @@ _ESCAPE: Final = re.compile(
 )
 _ESCAPE_SIGNS: Final = (b"%", b"\\", b"&")
 _ENTITIES: Final = {b"&amp;": b"&", b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&apos;": b"'"}
-_BLANKS: Final = b" \t\r\n\v\f"
-_BREAK: Final = re.compile(rb"[ \t\r\n\v\f]+")
+_BLANKS: Final = b" \t\r\n\v\f+"  # forms write + for a blank
+_BREAK: Final = re.compile(rb"[ \t\r\n\v\f+]+")
 _LEFT_OUT: Final = b" \t\r\n\v\f\"'`\\+"
 _LEAVE_OUT: Final = re.compile(rb"[ \t\r\n\v\f\"'`\\+]+")
 _HEX_SIGNS: Final = b":,-"

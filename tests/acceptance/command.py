@@ -80,3 +80,14 @@ class Command:
 async def elis(home: Home, *arguments: str) -> Ran:
     """Run `elis` with arguments on a home until it ends."""
     return await (await Command.start(home, *arguments)).end()
+
+
+async def together(home: Home, commands: list[tuple[str, ...]]) -> dict[tuple[str, ...], Ran]:
+    """Run several commands, as many at once as there are cores; return what each left behind."""
+    cores = asyncio.Semaphore(os.cpu_count() or 1)
+
+    async def one(arguments: tuple[str, ...]) -> Ran:
+        async with cores:
+            return await elis(home, *arguments)
+
+    return dict(zip(commands, await asyncio.gather(*map(one, commands)), strict=True))

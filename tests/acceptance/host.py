@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +176,7 @@ class Host:
 
 
 @contextlib.contextmanager
-def hosted(home: Path, settings: str, environment: Mapping[str, str] | None = None) -> Iterator[Host]:
+def hosted(home: Path, settings: str, environment: Mapping[str, str] | None = None) -> Generator[Host]:
     """Give a running host, and leave nothing of it."""
     host = Host(home, settings, environment)
     try:

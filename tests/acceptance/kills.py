@@ -18,6 +18,7 @@ import httpx2
 import psutil
 
 from host.record.codec import GroupCodec
+from host.record.events import GroupEvent
 from memory.journal import Journal
 from tests.acceptance.host import BOUND, Host
 from tests.scripted_model import Call, Reply, ScriptedModel
@@ -143,7 +144,7 @@ class Chaos:
         wrong: list[str] = []
         for group in ("main", "tiny"):
             root = self.host.home / "groups" / group
-            reader = Journal.reader(root / "journal.db", GroupCodec())
+            reader = Journal[GroupEvent].reader(root / "journal.db", GroupCodec())
             try:
                 verdict = reader.verify()
                 if not verdict.ok:
@@ -156,7 +157,7 @@ class Chaos:
             finally:
                 reader.close()
         log = self.host.home / "groups" / "main" / "workspace" / "log.txt"
-        lines = collections.Counter(log.read_text(encoding="utf-8").split()) if log.exists() else collections.Counter()
+        lines = collections.Counter(log.read_text(encoding="utf-8").split() if log.exists() else [])
         wrong += [f"the effect {line} happened {count} times" for line, count in lines.items() if count > 1]
         return wrong
 

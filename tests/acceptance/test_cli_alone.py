@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from host.config.home import Home
-from tests.acceptance.command import elis
+from tests.acceptance.command import elis, together
 
 COMMANDS = [
     ("down",),
@@ -25,16 +25,26 @@ COMMANDS = [
     ("group", "add", "x"),
 ]
 
+MISUSED = [
+    ("nonsense",),
+    ("ask", "main"),
+    ("ask", "main", "  "),
+    ("ask", "main", "x", "--now", "--later"),
+    ("ask", "main", "x", "--timeout", "soon"),
+    ("queue", "main", "burn", "m1"),
+    ("queue", "main", "drop"),
+    ("journal", "main", "show"),
+    ("journal", "main", "burn"),
+    ("status", "--nonsense"),
+]
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-async def test_without_a_host_every_command_exits_15_and_says_how_to_start_one(
-    tmp_path: Path, arguments: tuple[str, ...]
-) -> None:
-    """Also where a killed host left its address behind."""
+
+async def test_without_a_host_every_command_exits_15_and_says_how_to_start_one(tmp_path: Path) -> None:
+    """Nothing is printed on standard output, and no home comes into being."""
     home = Home(root=tmp_path / "home")
-    ran = await elis(home, *arguments, "--json")
-    assert (ran.code, ran.out) == (15, "")
-    assert "elis up" in ran.err
+    runs = await together(home, [(*arguments, "--json") for arguments in COMMANDS])
+    assert {arguments: (ran.code, ran.out) for arguments, ran in runs.items()} == dict.fromkeys(runs, (15, ""))
+    assert all("elis up" in ran.err for ran in runs.values())
     assert not home.root.exists()
 
 
@@ -48,26 +58,10 @@ async def test_an_address_that_a_killed_host_left_is_no_host(tmp_path: Path) -> 
     assert "elis up" in ran.err
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("nonsense",),
-        ("ask", "main"),
-        ("ask", "main", "  "),
-        ("ask", "main", "x", "--now", "--later"),
-        ("ask", "main", "x", "--timeout", "soon"),
-        ("queue", "main", "burn", "m1"),
-        ("queue", "main", "drop"),
-        ("journal", "main", "show"),
-        ("journal", "main", "burn"),
-        ("status", "--nonsense"),
-    ],
-    ids=" ".join,
-)
-async def test_a_usage_error_is_exit_2(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+async def test_a_usage_error_is_exit_2(tmp_path: Path) -> None:
     """Before anything is sent anywhere."""
-    ran = await elis(Home(root=tmp_path), *arguments)
-    assert (ran.code, ran.out) == (2, "")
+    runs = await together(Home(root=tmp_path), MISUSED)
+    assert {arguments: (ran.code, ran.out) for arguments, ran in runs.items()} == dict.fromkeys(MISUSED, (2, ""))
 
 
 async def test_json_and_home_are_taken_before_the_command_as_well(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from host.faults import POINTS
 from host.record.codec import GroupCodec
+from host.record.events import GroupEvent
 from memory.journal import Journal
 from tests.scripted_model import Call, Reply, ScriptedModel
 
@@ -34,7 +35,8 @@ ROWS = [(point, passing) for point in POINTS for passing in PASSINGS.get(point, 
 
 def plan(request: dict[str, Any], _index: int) -> Reply:
     """Return the step that follows from the request alone, so that a repeated request gets the same answer."""
-    return PLAN[sum(message["role"] == "tool" for message in request["messages"])]
+    done = [message for message in request["messages"] if message["role"] == "tool"]
+    return PLAN[len(done)]
 
 
 @pytest.fixture
@@ -68,7 +70,7 @@ def test_a_turn_survives_a_kill_at(point: str, passing: int, tmp_path: Path, mod
     second = run(tmp_path, model, faults)
     assert second.returncode == 0, second.stderr
     ended = json.loads(second.stdout)["data"]
-    reader = Journal.reader(tmp_path / "groups" / "main" / "journal.db", GroupCodec())
+    reader = Journal[GroupEvent].reader(tmp_path / "groups" / "main" / "journal.db", GroupCodec())
     kinds = collections.Counter(event.kind for event in reader.read(limit=10_000))
     assert reader.verify().ok
     reader.close()

@@ -276,7 +276,8 @@ const TAKE = {
     const turn = talk.turn(event);
     Object.assign(turn, { draft: null, stopping: false, parked: false, ended: { ...data, html: event.html ?? "", seq: event.seq, at: event.at } });
     for (const entry of turn.calls.values()) {
-      if (entry.state === "running" || entry.state === "waiting" || entry.state === "asked") touch(Object.assign(entry, { state: "left" }));
+      if (entry.state === "running") touch(Object.assign(entry, { state: "left" }));
+      if (entry.state === "asked" || entry.state === "waiting") touch(Object.assign(entry, { state: "skipped" }));
     }
   },
 

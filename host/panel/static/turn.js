@@ -9,8 +9,8 @@ import { dispositionOf, duration, fullTime, money, plural, reasonOf, timeOf, tok
 const policy = window.trustedTypes?.createPolicy("elis-reply", { createHTML: (html) => html });
 const markup = (html) => policy?.createHTML(html) ?? html;
 
-const MARKS = { done: "done", failed: "failed", refused: "failed", left: "skipped" };
-const STATES = { asked: "asked for", waiting: "waits for you", running: "runs", done: "done", failed: "failed", refused: "refused", left: "not finished" };
+const MARKS = { done: "done", failed: "failed", refused: "failed", left: "skipped", skipped: "skipped" };
+const STATES = { asked: "asked for", waiting: "waits for you", running: "runs", done: "done", failed: "failed", refused: "refused", left: "not finished", skipped: "not attempted" };
 const OUTCOMES = { success: "Done", partial: "Done in part", failed: "Not done" };
 
 /** A turn's node; `update` brings it up to date and keeps what a person opened or typed. */

@@ -25,7 +25,7 @@ def blocked() -> bool:
 
 
 def _innermost() -> list[FrameType]:
-    frames = list(sys._current_frames().values())
+    frames = list(sys._current_frames().values())  # pyright: ignore[reportPrivateUsage] - the only way to see where threads stand
     return [frame for top in frames for frame in (top, top.f_back) if frame is not None]
 
 

@@ -24,6 +24,7 @@ from host.record.record import Record
 from host.stops import Outcome, Reason
 from host.turn.ending import Verdict, end_turn
 from lanes.events import MessagePlaced
+from memory.journal import Transaction
 
 
 class Clock:
@@ -234,7 +235,7 @@ async def test_projections_rebuilt_from_the_events_are_the_same(record: Record) 
     await ended(record, Verdict(), response(1, "write_file", "shell"), *ran("1.0", "write_file", Effect.WRITE), refused)
     before = {table: record.journal.query(f"select * from {table}") for table in projections.TABLES}  # noqa: S608
 
-    def drop(tx: projections.Transaction) -> None:
+    def drop(tx: Transaction) -> None:
         for table in projections.TABLES:
             tx.execute(f"delete from {table}")  # noqa: S608 - names from our own list
 

@@ -158,8 +158,8 @@ def test_a_host_that_never_comes_back_is_given_up() -> None:
     patience.opened()
     clock[0] = 100.0
     patience.lost(LostConnection("gone"))
+    clock[0] = 130.0
+    patience.lost(LostConnection("gone"))
+    clock[0] = 130.5
     with pytest.raises(LostConnection):
-        for _ in range(100):
-            clock[0] += 0.5
-            patience.lost(LostConnection("gone"))
-    assert clock[0] == pytest.approx(130.5)
+        patience.lost(LostConnection("gone"))

@@ -10,12 +10,16 @@ from host.turn.repetition import call_key, errors_in_a_row, misasked_in_a_row, r
 from host.turn.state import CallEnd, Step, TurnState
 
 
+Made = tuple[str, dict[str, str], str, bool]
+"""A call that was made: tool, arguments, result, whether it changed the state."""
+
+
 def asked(step: int, tool: str, **arguments: object) -> CallAsked:
     """Return a call as a model asks for it."""
     return CallAsked(call=f"{step}.0", provider_id="p", tool=tool, arguments=json.dumps(arguments))
 
 
-def turn(*calls: tuple[str, dict[str, object], str, bool] | str) -> TurnState:
+def turn(*calls: Made | str) -> TurnState:
     """Return a turn that made `calls` (tool, arguments, result, changed state); a string is a person's word."""
     state = TurnState("t", "do it")
     for number, call in enumerate(calls, start=1):
@@ -29,8 +33,8 @@ def turn(*calls: tuple[str, dict[str, object], str, bool] | str) -> TurnState:
     return state
 
 
-READ = ("read_file", {"path": "a"}, "same", False)
-TEST = ("shell", {"command": "pytest"}, "2 failed", True)
+READ: Made = ("read_file", {"path": "a"}, "same", False)
+TEST: Made = ("shell", {"command": "pytest"}, "2 failed", True)
 
 
 @pytest.mark.clause("LOOP-1")
