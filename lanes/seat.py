@@ -56,6 +56,14 @@ lost. The rest is the loop's own, and this package: a thread that is there comes
 interrupt, and its loop stays fit for the farewell."""
 
 
+class _Nothing(BaseException):
+    """Raised and caught in the same place."""
+
+
+_LEAVE: Final = ctypes.py_object(SystemExit)
+_NOTHING: Final = ctypes.py_object(_Nothing)
+
+
 class Seat:
     """A daemon thread with an event loop of its own. `stale` once it was abandoned; it never becomes fresh again."""
 
@@ -148,10 +156,15 @@ class Seat:
                 return
             if not self.look() or not self._is_at_work():
                 return
-            ident = self._thread.ident or 0
-            _raise_in(ident, SystemExit)
-            if not self._is_at_work():  # it went on between the look and the deed
-                _take_back(ident)
+            raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+            there, here = ctypes.c_ulong(self._thread.ident or 0), ctypes.c_ulong(threading.get_ident())
+            raise_in(there, _LEAVE)
+            if not self._is_at_work():  # it went on between the look and the deed: take the exception back
+                try:  # the interpreter keeps looking for an exception until it finds one, so it gets one here, and
+                    raise_in(there, None)  # no Python function is called meanwhile, where a traced thread would stop
+                    raise_in(here, _NOTHING)
+                except _Nothing:
+                    pass
 
     def _is_at_work(self) -> bool:
         """Whether the thread is now in something that its loop runs, and not in a delicate place."""
@@ -208,27 +221,6 @@ class Seat:
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()
-
-
-class _Nothing(BaseException):
-    """Raised and caught where it is raised."""
-
-
-def _raise_in(thread_ident: int, exception: type[BaseException] | None) -> None:
-    """Let an exception be raised in a thread at its next step in Python; None takes it back."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-        ctypes.c_ulong(thread_ident), None if exception is None else ctypes.py_object(exception)
-    )
-
-
-def _take_back(thread_ident: int) -> None:
-    """Take back an exception that a thread has not received yet.
-
-    The interpreter goes on looking for it, which would stop traced threads, until it finds some; so it gets one here.
-    """
-    _raise_in(thread_ident, None)
-    with contextlib.suppress(_Nothing):
-        _raise_in(threading.get_ident(), _Nothing)
 
 
 _LOOKING = threading.Lock()

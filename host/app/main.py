@@ -5,6 +5,7 @@ It is the composition root: the only place that knows all rooms. The order of st
 """
 
 import asyncio
+import logging
 import os
 import signal
 import subprocess
@@ -20,20 +21,21 @@ from host.app.supervisor import Supervisor
 from host.app.version import VERSION
 from host.config.home import Home
 from host.config.load import load
-from host.config.settings import GroupSettings, Settings
+from host.config.settings import GroupSettings, HostSettings, Settings
 from host.config.write import write_first
 from host.errors import ElisError, ResourceBusy
 from host.models.discovery import FoundModel, find_model
 from host.panel.app import build_app
-from host.panel.listen import check_listen
+from host.panel.listen import Site, TlsFiles, check_listen
 from host.panel.server import PanelServer
 from host.panel.sessions import Sessions
 from host.record.host_record import HostJournal
 from host.telemetry import configure
 from host.tools.catalogue import tools_of
 
+_LOG: Final = logging.getLogger(__name__)
+
 DETACHED_SECONDS: Final = 30.0  # how long `elis up --detach` waits for the panel to answer
-SETTINGS_EXIT: Final = 1
 
 
 def run(home_folder: Path | None, *, detach: bool) -> int:
@@ -58,7 +60,7 @@ async def _serve(home: Home, settings: Settings) -> int:
         supervisor = Supervisor(home, settings, Models(found=found), record)
         sessions = Sessions(record, _now_us)
         await sessions.restore()
-        site = check_listen(settings.host.listen)
+        site = _site(settings.host)
         app = build_app(
             supervisor,
             sessions,
@@ -76,13 +78,32 @@ async def _serve(home: Home, settings: Settings) -> int:
         home.write_address(server.address)
         _greet(server, sessions, found)
         await supervisor.start()
-        await supervisor.wait()
+        await _until_the_end(supervisor, server)
         await supervisor.stop(stop_signal.get("name", "asked by the API"))
         await server.stop()
         home.forget_address()
     finally:
         record.close()
     return 0
+
+
+async def _until_the_end(supervisor: Supervisor, server: PanelServer) -> None:
+    """Return when somebody asked for the end; a panel that ends by itself is such a one."""
+    asked = asyncio.create_task(supervisor.wait(), name="wait for the end")
+    panel = asyncio.create_task(server.ended(), name="watch the panel")
+    await asyncio.wait({asked, panel}, return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    if panel.done() and (error := panel.exception()) is not None:
+        _LOG.error("the panel ended before its time; the host stops", exc_info=error)
+    panel.cancel()
+
+
+def _site(host: HostSettings) -> Site:
+    """Return where the panel listens; raise SettingsError for an address that would expose it."""
+    tls = None
+    if host.tls_certificate:
+        tls = TlsFiles(certificate=Path(host.tls_certificate), key=Path(host.tls_key))
+    return check_listen(host.listen, tls=tls, proxy_url=host.proxy_url)
 
 
 def _signals(supervisor: Supervisor) -> dict[str, str]:

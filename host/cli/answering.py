@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from typing import Annotated, Final, Literal
+from urllib.parse import quote
 
 import msgspec
 import typer
@@ -122,6 +123,6 @@ def _settle(call: Call, approval: str, verdict: str, text: str) -> None:
         message = "give the ID of a question"
         raise Failure(message, UNKNOWN_NAME)
     body = {"verdict": verdict, "text": text}
-    result = call.run(lambda api: api.post(f"/approvals/{approval}", Settlement, body))
+    result = call.run(lambda api: api.post(f"/approvals/{quote(approval, safe='')}", Settlement, body))
     words = f"{result.verdict}" if result.settled else f"was settled before: {result.verdict} by {result.by}"
     call.print(result, lambda out: views.plain(out, f"{result.id} {words}"))

@@ -23,6 +23,7 @@ import psutil
 
 from host.errors import ElisError, ResourceBusy
 from host.groups.assembly import Blueprint, open_group
+from host.groups.group import Group
 from host.groups.port import (
     ApprovalView,
     EventView,
@@ -37,6 +38,7 @@ from host.groups.port import (
     Verified,
     Watched,
 )
+from host.telemetry import configure
 
 # Before the import of Ray: without the first, its servers listen on every address of the machine.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
@@ -57,6 +59,7 @@ OBJECT_STORE_BYTES: Final = 80 * 2**20  # Ray's least; nothing of ours goes thro
 SWITCH_SECONDS: Final = 0.001  # STOP-2: a call beside a busy thread takes 7 ms instead of 26
 ORPHAN_LOOK_SECONDS: Final = 0.25
 RETRY_SECONDS: Final = 0.1
+RESTART_PAUSE_SECONDS: Final = 1.0
 RESTART_PATIENCE_SECONDS: Final = 20.0  # a killed actor answers again after about 2 s, and may wait 10 s for its lock
 
 DOORS: Final = {"control": 64, "chat": 64, "look": 512}
@@ -69,8 +72,14 @@ class GroupActor:
         """Open the group and resume what was under way."""
         sys.setswitchinterval(SWITCH_SECONDS)
         _end_with_parent()
-        self._group = open_group(blueprint)
-        self._group.resume()
+        configure(Path(blueprint.run) / "logs" / f"group-{blueprint.name}.log", human=False)
+        self._opened: Group | ElisError = _opened(blueprint)
+
+    @property
+    def _group(self) -> Group:
+        if isinstance(self._opened, ElisError):
+            raise self._opened
+        return self._opened
 
     @_method(concurrency_group="control")
     async def control(self, method: str, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - any of the port's
@@ -91,6 +100,22 @@ class GroupActor:
     async def close(self) -> None:
         """Let go of the journal; the process ends after that."""
         await asyncio.to_thread(self._group.close)
+
+
+def _opened(blueprint: Blueprint) -> "Group | ElisError":
+    """Open the group; what keeps it from opening is kept for whoever asks, instead of a restart without end."""
+    try:
+        group = open_group(blueprint)
+        group.resume()
+    except ResourceBusy:
+        # A predecessor still holds the journal: end, so that Ray starts this process once more.
+        _LOG.exception("group %s cannot be opened yet", blueprint.name)
+        time.sleep(RESTART_PAUSE_SECONDS)
+        os._exit(1)
+    except ElisError as error:
+        _LOG.exception("group %s cannot be opened", blueprint.name)
+        return error
+    return group
 
 
 def _end_with_parent() -> None:
@@ -291,7 +316,7 @@ class RemoteGroup:
         except ray.exceptions.RayTaskError as error:
             if isinstance(error.cause, ElisError):
                 raise error.cause from None
-            raise
+            raise ElisError(f"group {self._name} failed: {type(error.cause).__name__}: {error.cause}") from error
         except ray.exceptions.RayActorError as error:
             raise _Restarting(f"group {self._name} is restarting: {_first_line(error)}") from error
         except ray.exceptions.RayError as error:

@@ -84,15 +84,17 @@ def _file(reference: Reference, path: Path) -> str:
     except OSError as error:
         cause = f"{path} cannot be read ({os.strerror(error.errno or 0)})"
         raise _missing(reference, cause) from None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise _missing(reference, f"{path} is no file")
         if status.st_mode & _OTHERS:
             mode = stat.S_IMODE(status.st_mode)
             cause = f"{path} has the mode {mode:04o}, so others may read it; run: chmod 600 {path}"
             raise _missing(reference, cause)
-        data = file.read(LARGEST_BYTES + 2)
+        data = os.read(descriptor, LARGEST_BYTES + 3)  # with a line break, and one byte to tell that it is too much
+    finally:
+        os.close(descriptor)
     try:
         value = data.decode().rstrip("\r\n")
     except UnicodeDecodeError:

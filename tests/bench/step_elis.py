@@ -38,7 +38,7 @@ class Contender:
         """Run one turn and return its reply; raise RuntimeError when it was no success."""
         group = self._group or self._open()
         placed = await group.say(Say(text=TASK, key=f"key-{next(self._keys)}"))
-        while not await _has_ended(group, placed.turn):  # noqa: ASYNC110 - the port has no event for it
+        while not await _has_ended(group, placed.turn):
             await asyncio.sleep(LOOK_SECONDS)
         final = (await group.turn_events(placed.turn))[-1]
         if self._session:

@@ -1,10 +1,13 @@
 """Properties of masking: whatever a secret wears and however its text is cut, it does not come through (MASK-1)."""
 
 import base64
+import itertools
 import json
 import re
 import string
 import textwrap
+from collections.abc import Callable
+from typing import Final
 from urllib.parse import quote, quote_plus
 
 import pytest
@@ -31,7 +34,7 @@ def _hex_dump(value: str) -> str:
 
 EDGE = 8  # characters of base64: those of one group before the secret, and of one behind it
 
-CLOTHES = {
+CLOTHES: Final[dict[str, Callable[[str], str]]] = {
     "plain": lambda value: value,
     "base64": lambda value: base64.b64encode(value.encode()).decode(),
     "base64 for URLs": lambda value: base64.urlsafe_b64encode(value.encode()).decode(),
@@ -40,7 +43,7 @@ CLOTHES = {
     "base64 in lines": lambda value: textwrap.fill(base64.b64encode(value.encode()).decode(), 12),
     "percent": lambda value: quote(value, safe=""),
     "percent, lower case": lambda value: re.sub("%..", lambda found: found.group().lower(), quote(value, safe="")),
-    "form": quote_plus,
+    "form": lambda value: quote_plus(value),  # noqa: PLW0108 - an overloaded function is no Callable of one type
     "percent twice": lambda value: quote(quote(value, safe=""), safe=""),
     "every byte percent": lambda value: "".join(f"%{byte:02X}" for byte in value.encode()),
     "JSON": lambda value: json.dumps(value)[1:-1],
@@ -52,13 +55,13 @@ CLOTHES = {
     "hex with colons": lambda value: value.encode().hex(":"),
     "C escapes": lambda value: "".join(f"\\x{byte:02x}" for byte in value.encode()),
     "in lines": lambda value: "\n  ".join(value[at : at + 7] for at in range(0, len(value), 7)),
-    "one character a line": "\n".join,
+    "one character a line": lambda value: "\n".join(value),  # noqa: PLW0108 - as above
 }
 
 
 def _pieces(text: str, cuts: list[int]) -> list[str]:
     marks = sorted({0, len(text), *(cut % (len(text) + 1) for cut in cuts)})
-    return [text[start:end] for start, end in zip(marks, marks[1:], strict=False)]
+    return [text[start:end] for start, end in itertools.pairwise(marks)]
 
 
 def _streamed(masker: Masker, text: str, cuts: list[int]) -> str:

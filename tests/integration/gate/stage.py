@@ -110,6 +110,7 @@ class GateStage:
     masker: Masker = dataclasses.field(default_factory=Masker)
 
     def __post_init__(self) -> None:
+        """Make the folders and open."""
         self.workspace = self.root / "workspace"
         self.workspace.mkdir(exist_ok=True)
         self._count = itertools.count()
@@ -186,17 +187,21 @@ class GateStage:
 
     async def question(self) -> QuestionRow:
         """Return the question that waits, as soon as there is one."""
-        async with asyncio.timeout(BOUND):
-            while True:
-                told = asyncio.Event()
-                loop = asyncio.get_running_loop()
-                unlisten = self.record.journal.listen(lambda _seq: loop.call_soon_threadsafe(told.set))
-                try:
-                    if waiting := self.record.waiting_questions():
-                        return waiting[0]
+        told = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def tell(_seq: int) -> None:
+            loop.call_soon_threadsafe(told.set)
+
+        unlisten = self.record.journal.listen(tell)
+        try:
+            async with asyncio.timeout(BOUND):
+                while not (waiting := self.record.waiting_questions()):
                     await told.wait()
-                finally:
-                    unlisten()
+                    told.clear()
+                return waiting[0]
+        finally:
+            unlisten()
 
     def events(self) -> list[GroupEvent]:
         """Return the journal's events but for the model's replies."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from datetime import datetime
 
 import pytest
@@ -15,12 +16,10 @@ from host.stops import Reason
 from lanes.errors import StaleGeneration
 from tests.integration.gate.stage import BOUND, GateStage, Probe
 
-ASKS = {"default": Decision.ASK, "effect": Effect.SEND}
 
-
-def asking(stage: GateStage, **changes: object) -> Probe:
+def asking(stage: GateStage, name: str = "probe") -> Probe:
     """A probe that is asked about."""
-    return stage.probe(**ASKS | changes)
+    return stage.probe(name=name, default=Decision.ASK, effect=Effect.SEND)
 
 
 async def answered(stage: GateStage, task: "asyncio.Task[Settled]", verdict: str, text: str = "") -> Settled:
@@ -78,7 +77,7 @@ async def test_the_same_intent_gets_the_same_answer_without_a_new_question(stage
     """By any tool of the same effect on the same target, however it is written; other targets are asked about."""
     stage.timeout_seconds = 0.05 if verdict == "timed_out" else BOUND
     asking(stage)
-    other = asking(stage, name="other")
+    other = asking(stage, "other")
     task = asyncio.create_task(stage.call(arguments={"text": "git push"}))
     first = await (answered(stage, task, verdict) if verdict == "denied" else task)
     again = await stage.call("other", {"text": "git  push ", "path": "x"})
@@ -288,7 +287,7 @@ async def test_an_unattended_question_for_words_parks_and_its_answer_arrives(sta
     assert stage.kinds().count("approval_asked") == 1
 
 
-def _gone_after_asking(stage: GateStage) -> "object":
+def _gone_after_asking(stage: GateStage) -> Callable[[], None]:
     """An `admit` of a lane that is given up once its question is asked."""
 
     def admit() -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from host.gate.stages import Settled
-from host.passport import Effect, Replay
+from host.passport import Decision, Effect, Replay
 from host.record.events import CallFinished, CallRefused
 from host.stops import Reason
 from host.tools.tool import Scope, ToolResult
@@ -62,7 +62,7 @@ async def test_a_started_call_with_effect_is_not_run_again_and_its_outcome_is_un
     stage: GateStage, resumed: bool
 ) -> None:
     """The model is told so, and how to find out."""
-    probe = stage.probe(effect=Effect.EXECUTE, default="allow", replay=Replay.EFFECT)
+    probe = stage.probe(effect=Effect.EXECUTE, default=Decision.ALLOW, replay=Replay.EFFECT)
     await torn(stage, text="a")
     settled = await stage.call(arguments={"text": "a"}, again="1.0", resumed=resumed)
     assert (settled.ok, settled.ran, settled.reason) == (False, True, Reason.UNKNOWN)

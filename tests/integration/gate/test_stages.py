@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 
 from host.config.settings import PolicySettings, SecretSettings
@@ -70,7 +69,8 @@ async def test_each_stage_refuses_with_its_reason_and_one_event(
         others=SecretSettings(ref="env:PROVIDER", tools=("other",)),
         provider=SecretSettings(ref="env:PROVIDER", tools=("probe",)),
     )
-    stage.policy = msgspec.convert({"choices": {"denied": "deny", "spend": "deny", "spending": "allow"}}, PolicySettings)
+    choices = {"denied": Decision.DENY, "spend": Decision.DENY, "spending": Decision.ALLOW}
+    stage.policy = PolicySettings(choices=choices)
     probes = [stage.probe(), stage.probe(name="denied"), stage.probe(name="spending", effect=Effect.SPEND)]
     settled = await stage.call(tool, arguments)
     assert (settled.ok, settled.ran, settled.reason) == (False, False, reason)
@@ -237,7 +237,7 @@ async def test_a_tool_gets_the_value_and_everybody_else_the_handle(stage: GateSt
     assert settled.text.startswith("sent Bearer «secret:api»!, hex ")
     written = repr(stage.events()) + (stage.root / "journal.db").read_bytes().decode("latin-1")
     assert "s3cr3t" not in written
-    assert "s3cr3t".encode().hex() not in written
+    assert b"s3cr3t".hex() not in written
     assert "«secret:api»" in repr(stage.events()[0])
 
 
@@ -281,7 +281,7 @@ async def test_an_unattended_question_parks_at_once_or_is_denied_at_once(stage: 
     (question,) = stage.record.waiting_questions()
     assert (question.id, question.timeout_seconds, question.expires_at) == (parked.value.approval, -1, "")
     stage.policy = PolicySettings(unattended="deny")
-    stage._gate = None
+    stage.restart()
     settled = await stage.call(unattended=True)
     assert settled.reason is Reason.POLICY_VIOLATION
     assert "nobody watches" in settled.text

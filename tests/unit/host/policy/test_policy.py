@@ -37,9 +37,9 @@ def passport(name: str = "tool", effect: Effect = Effect.SEND, default: Decision
     )
 
 
-def policy(everything: str = "ask", *, bare_shell: bool = False, **choices: Decision) -> Policy:
+def policy(choices: dict[str, Decision] | None = None, everything: str = "ask", *, bare_shell: bool = False) -> Policy:
     """A policy with these choices."""
-    settings = msgspec.convert({"everything": everything, "choices": choices}, PolicySettings)
+    settings = msgspec.convert({"everything": everything, "choices": choices or {}}, PolicySettings)
     return Policy(settings, bare_shell=bare_shell)
 
 
@@ -62,7 +62,7 @@ def test_a_deny_wins_wherever_it_stands_then_the_tool_then_the_class(
     choices: dict[str, Decision], decision: Decision, rule: str
 ) -> None:
     """The order of decisions, with the rule that decided."""
-    ruling = policy(**choices).decide(passport(), OPERATOR)
+    ruling = policy(choices).decide(passport(), OPERATOR)
     assert (ruling.decision, ruling.rule) == (decision, rule)
 
 
@@ -106,14 +106,14 @@ def test_a_passport_that_denies_by_default_asks() -> None:
 @pytest.mark.parametrize("principal", ["", "somebody", "Operator", "operator "])
 def test_for_somebody_unknown_everything_is_refused(principal: str) -> None:
     """Also what reads, also when all is allowed."""
-    ruling = policy("allow", read=ALLOW).decide(passport(effect=Effect.READ), principal)
+    ruling = policy({"read": ALLOW}, "allow").decide(passport(effect=Effect.READ), principal)
     assert (ruling.decision, ruling.rule) == (DENY, "principal")
 
 
 @pytest.mark.clause("POL-4")
 def test_let_it_run_turns_asks_into_allows_and_leaves_denials() -> None:
     """`everything = "allow"` answers every ask but overrules no deny."""
-    running = policy("allow", spend=DENY, destroy=ASK)
+    running = policy({"spend": DENY, "destroy": ASK}, "allow")
     assert running.decide(passport(), OPERATOR).rule == "everything"
     assert running.decide(passport(effect=Effect.DESTROY), OPERATOR).decision is ALLOW
     assert running.decide(passport(effect=Effect.SPEND), OPERATOR).decision is DENY
@@ -125,7 +125,7 @@ def test_let_it_run_turns_asks_into_allows_and_leaves_denials() -> None:
 @pytest.mark.parametrize("everything", ["ask", "allow"])
 def test_every_shell_command_asks_whatever_is_chosen(everything: str, choices: dict[str, Decision], bare: bool) -> None:
     """Commands are not parsed yet, and without a sandbox each one asks in any case."""
-    ruling = policy(everything, bare_shell=bare, **choices).decide(passport("shell", Effect.EXECUTE), OPERATOR)
+    ruling = policy(choices, everything, bare_shell=bare).decide(passport("shell", Effect.EXECUTE), OPERATOR)
     assert (ruling.decision, ruling.rule) == (ASK, "bare-shell" if bare else "unparsed-command")
 
 
@@ -133,7 +133,7 @@ def test_every_shell_command_asks_whatever_is_chosen(everything: str, choices: d
 @pytest.mark.parametrize("choices", [{"shell": DENY}, {"execute": DENY, "shell": ALLOW}])
 def test_a_shell_that_is_denied_does_not_ask(choices: dict[str, Decision]) -> None:
     """A deny is stronger than the question."""
-    assert policy("allow", **choices).decide(passport("shell", Effect.EXECUTE), OPERATOR).decision is DENY
+    assert policy(choices, "allow").decide(passport("shell", Effect.EXECUTE), OPERATOR).decision is DENY
 
 
 @pytest.mark.clause("POL-2", "BOX-3")
