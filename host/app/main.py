@@ -7,6 +7,7 @@ It is the composition root: the only place that knows all rooms. The order of st
 import asyncio
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import Final
 
 import httpx2
 
-from host.app.blueprints import Models
+from host.app.blueprints import Models, faults_text
 from host.app.supervisor import Supervisor
 from host.app.version import VERSION
 from host.config.home import Home
@@ -49,6 +50,8 @@ def run(home_folder: Path | None, *, detach: bool) -> int:
             print(f"wrote a first {home.settings}", file=sys.stderr)
         settings = load(home.settings, tools_of(GroupSettings()))
         configure(home.logs / "host.log")
+        if not faults_text(os.environ):
+            shutil.rmtree(home.run / "faults", ignore_errors=True)  # marks of an armed run that is over
         return asyncio.run(_serve(home, settings))
 
 
@@ -75,7 +78,7 @@ async def _serve(home: Home, settings: Settings) -> int:
         supervisor.address = server.address
         stop_signal = _signals(supervisor)
         await server.start()
-        home.write_address(server.address)
+        home.write_address(server.url if site.tls else server.address)
         _greet(server, sessions, found)
         await supervisor.start()
         await _until_the_end(supervisor, server)

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import psutil
 
@@ -51,8 +51,8 @@ import ray.exceptions
 
 _LOG: Final = logging.getLogger(__name__)
 _RAY: Final[Any] = ray  # its stubs leave half of every signature open
-_method: Final = _RAY.method
 T = TypeVar("T")
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 OBJECT_STORE_BYTES: Final = 80 * 2**20  # Ray's least; nothing of ours goes through it
@@ -63,6 +63,11 @@ RESTART_PAUSE_SECONDS: Final = 1.0
 RESTART_PATIENCE_SECONDS: Final = 20.0  # a killed actor answers again after about 2 s, and may wait 10 s for its lock
 
 DOORS: Final = {"control": 64, "chat": 64, "look": 512}
+
+
+def _door(name: str) -> Callable[[Method], Method]:
+    """Let a method of the actor be called through one of its doors."""
+    return cast("Callable[[Method], Method]", _RAY.method(concurrency_group=name))
 
 
 class GroupActor:
@@ -81,22 +86,22 @@ class GroupActor:
             raise self._opened
         return self._opened
 
-    @_method(concurrency_group="control")
+    @_door("control")
     async def control(self, method: str, *args: object, **kwargs: object) -> Any:  # noqa: ANN401 - any of the port's
         """Steer: stop, settle, release, drop, view, and what else must never wait for talk."""
         return await getattr(self._group, method)(*args, **kwargs)
 
-    @_method(concurrency_group="chat")
+    @_door("chat")
     async def say(self, say: Say) -> Placement:
         """Say something to the group."""
         return await self._group.say(say)
 
-    @_method(concurrency_group="look")
+    @_door("look")
     async def look(self, method: str, *args: object) -> Any:  # noqa: ANN401 - any of the port's
         """Read: events, watch, turns, search."""
         return await getattr(self._group, method)(*args)
 
-    @_method(concurrency_group="control")
+    @_door("control")
     async def close(self) -> None:
         """Let go of the journal; the process ends after that."""
         await asyncio.to_thread(self._group.close)
@@ -314,9 +319,10 @@ class RemoteGroup:
         try:
             return await call(self._cluster.actor(self._name))
         except ray.exceptions.RayTaskError as error:
-            if isinstance(error.cause, ElisError):
-                raise error.cause from None
-            raise ElisError(f"group {self._name} failed: {type(error.cause).__name__}: {error.cause}") from error
+            cause: object = error.cause
+            if isinstance(cause, ElisError):
+                raise cause from None
+            raise ElisError(f"group {self._name} failed: {type(cause).__name__}: {cause}") from error
         except ray.exceptions.RayActorError as error:
             raise _Restarting(f"group {self._name} is restarting: {_first_line(error)}") from error
         except ray.exceptions.RayError as error:
