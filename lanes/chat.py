@@ -161,6 +161,15 @@ class ChatQueue:
             self._phase = Phase.ENDING
         return self._phase is not Phase.OPEN
 
+    def seal_inbox(self) -> None:
+        """Note that the running turn ends whatever was steered: nothing more enters it. Raise NothingRunning.
+
+        What it has not taken waits again once `ended` is told.
+        """
+        self._require_running()
+        if self._phase is Phase.OPEN:
+            self._phase = Phase.ENDING
+
     def ended(self, now_us: int) -> str | None:
         """Note the running turn's end and start the next: return its message, or None; raise NothingRunning.
 

@@ -27,6 +27,7 @@ class Conversation:
     def __init__(self, encode: Callable[[Message], bytes]) -> None:
         self._encode = encode
         self._turns: dict[str, list[Part]] = {}
+        self._size = 0
         self.left_out = 0  # turns that no longer fit
 
     def begin(self, turn: str) -> None:
@@ -36,7 +37,19 @@ class Conversation:
     def extend(self, turn: str, messages: Sequence[Message]) -> None:
         """Bring `turn` up to `messages`, of which it already holds the first ones."""
         parts = self._turns.setdefault(turn, [])
-        parts += [Part(message, self._encode(message)) for message in messages[len(parts) :]]
+        new = [Part(message, self._encode(message)) for message in messages[len(parts) :]]
+        self._size += sum(len(part.data) for part in new)
+        parts += new
+
+    def close(self, turn: str, messages: Sequence[Message]) -> None:
+        """Bring an ended turn up to `messages` and keep it as one part from now on.
+
+        Its bytes stay the same; requests of later turns name one hash for it instead of one a message.
+        """
+        self.extend(turn, messages)
+        parts = self._turns[turn]
+        if parts:
+            self._turns[turn] = [Part(parts[-1].message, b",".join(part.data for part in parts))]
 
     def parts(self) -> list[Part]:
         """Return all parts in order."""
@@ -44,7 +57,7 @@ class Conversation:
 
     def size(self) -> int:
         """Return the bytes of all parts."""
-        return sum(len(part.data) for part in self.parts())
+        return self._size
 
     def shorten(self, limit_bytes: int, keep: str) -> int:
         """Leave out whole turns, oldest first, until `limit_bytes` hold the rest; return how many. `keep` stays."""
@@ -52,7 +65,7 @@ class Conversation:
         for turn in [turn for turn in self._turns if turn != keep]:
             if self.size() <= limit_bytes:
                 break
-            del self._turns[turn]
+            self._size -= sum(len(part.data) for part in self._turns.pop(turn))
             dropped += 1
         self.left_out += dropped
         return dropped
@@ -60,4 +73,4 @@ class Conversation:
     def load(self, turns: Iterable[tuple[str, Sequence[Message]]]) -> None:
         """Take in ended turns, oldest first, after a restart."""
         for turn, messages in turns:
-            self.extend(turn, messages)
+            self.close(turn, messages)

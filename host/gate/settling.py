@@ -1,4 +1,4 @@
-"""The last two stages: the result loses its secrets, then becomes durable; only then does the turn hear of it.
+"""The last two stages: the result loses its secrets, then goes into the journal before anyone hears of it.
 
 An empty success where content was promised is a failure (REPLY-4). Refused calls end here too: a refusal is an answer
 to the model, with its own event.
@@ -43,7 +43,8 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
         seconds=ran.seconds,
         recorded=ran.recorded,
     )
-    (seq,) = await record.append(finished, admit=admit)
+    # Not awaited: the model hears of it by a request whose own commit comes after this one.
+    record.post(finished, admit=admit)
     return Settled(
         call=registered.requested.call,
         tool=registered.requested.tool,
@@ -52,7 +53,6 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
         changed_state=result.ok and passport.effect in STATE_CHANGING,
         reason=result.reason,
         text=masked.text,
-        seq=seq,
     )
 
 
@@ -65,9 +65,7 @@ async def settle_refusal(
     """
     effect, target = known
     before = record.call_of(idempotency_key(requested.caller.turn, requested.call))
-    if before is not None and before.state == "refused":
-        seq = before.seq
-    else:
+    if before is None or before.state != "refused":
         refused = CallRefused(
             turn=requested.caller.turn,
             call=requested.call,
@@ -79,7 +77,7 @@ async def settle_refusal(
             result=refusal.text,
             target=target,
         )
-        (seq,) = await record.append(refused, admit=admit)
+        await record.append(refused, admit=admit)
     return Settled(
         call=requested.call,
         tool=requested.tool,
@@ -89,7 +87,6 @@ async def settle_refusal(
         changed_state=False,
         reason=refusal.reason,
         text=refusal.text,
-        seq=seq,
     )
 
 

@@ -97,7 +97,7 @@ class Masked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
-    """The result is durable; this is what the turn goes on with. Refused calls end here too."""
+    """The result is in the journal's order, and this is what the turn goes on with. Refused calls end here too."""
 
     call: str
     tool: str
@@ -107,7 +107,6 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     changed_state: bool  # it had an effect
     reason: Reason | None
     text: str  # what the model is told
-    seq: int
 
 
 class Refusal(Exception):

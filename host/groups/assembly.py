@@ -174,14 +174,16 @@ class _Assembled:
                     admit=admit,
                 )
             else:
-                state = await resume_turn(self.record, row, admit)
+                state = await resume_turn(self.record, row, admit, giving_up=lambda: self.chat.seal(turn))
             if state is not None:
                 kit = self._kit(model, session, state, token)
                 await Turn(kit, state, admit, resumed=row is not None).run()
         except ElisError as error:
+            self.chat.seal(turn)
             verdict = Verdict(reason=error.reason, detail=error.message)
             await self.record.commit(end_unbegun(message, turn, LANE, verdict), admit)
         except asyncio.CancelledError:
+            self.chat.seal(turn)
             await self.record.commit(end_unbegun(message, turn, LANE, STOPPED), admit)
         finally:
             self.sink.end(turn)

@@ -217,6 +217,12 @@ class Chat:
                 return  # the turn has taken it already; it hears the words twice rather than never
             self._waiting.pop(message, None)
 
+    def seal(self, turn: str) -> None:
+        """The turn is about to get its final event: a message that comes now is not promised to it any more."""
+        with self._lock:
+            if self._current is not None and self._current.turn == turn:
+                self._queue.seal_inbox()
+
     def close_inbox(self, current: Current) -> bool:
         """Tell whether the turn may end; if so nothing is promised to it any more."""
         with self._lock:
@@ -372,6 +378,11 @@ class ChatInbox:
         """Tell whether nothing waits; raise StaleGeneration."""
         self._token.check()
         return self._chat.close_inbox(self._current)
+
+    def seal(self) -> None:
+        """The turn ends whatever waits; raise StaleGeneration."""
+        self._token.check()
+        self._chat.seal(self._current.turn)
 
 
 def is_stop_word(text: str, stop_words: tuple[str, ...]) -> bool:

@@ -101,6 +101,7 @@ class Group:
         try:
             placement = await self._chat.say(say, message)
         except AlreadySaid:  # the same key came twice at the same time
+            await self._record.commit(lambda _: None)  # after this the first one is durable
             known = self._record.message_by_key(say.key)
             assert known is not None  # noqa: S101 - it was found a moment ago
             return _placement_of(known)

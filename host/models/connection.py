@@ -124,6 +124,7 @@ class Connection:
             )
             raise SettingsError(message)
         self.url = url
+        self._target = httpx2.URL(url)
         self._headers = {
             "content-type": "application/json",
             "accept": "text/event-stream",
@@ -141,7 +142,7 @@ class Connection:
     async def exchange(self, body: bytes, reader: Reader) -> None:
         """Send `body` and feed the answer to `reader`; raise AttemptError. Cancelling closes the connection."""
         transport = self._transport()
-        request = httpx2.Request("POST", self.url, content=body, headers=self._headers, extensions=self._extensions)
+        request = httpx2.Request("POST", self._target, content=body, headers=self._headers, extensions=self._extensions)
         try:
             response = await transport.handle_async_request(request)
             try:

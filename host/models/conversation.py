@@ -78,7 +78,7 @@ class Inference(msgspec.Struct, frozen=True, kw_only=True):
 class AttemptError(Exception):
     """One attempt at an inference failed."""
 
-    def __init__(  # noqa: PLR0913 - each is a fact of the failure that the journal records
+    def __init__(
         self,
         detail: str,
         *,

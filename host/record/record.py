@@ -6,6 +6,7 @@ those who append. Errors of the store are translated here, and only here, to the
 
 import asyncio
 import concurrent.futures
+import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -27,6 +28,46 @@ Admit = Callable[[], None]
 """Asked on the writer thread before a unit runs; raises where the caller's lane generation is over."""
 
 PROJECTION_VERSION: Final = 1  # raise it when a projection changes: the tables are then rebuilt from the events
+
+
+async def _told(future: "concurrent.futures.Future[T]") -> T:
+    """Wait for the writer's word; who is cancelled meanwhile leaves the unit as it is."""
+    loop = asyncio.get_running_loop()
+    waiter: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    def done(_: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+            loop.call_soon_threadsafe(wake)
+
+    future.add_done_callback(done)
+    await waiter
+    return future.result()
+
+
+class Ahead:
+    """The `admit` of one who posts without waiting: a unit that comes after a lost one is refused for that (TURN-2).
+
+    Units are written in order, so what is awaited is durable together with all that was posted before it.
+    """
+
+    def __init__(self, admit: Admit) -> None:
+        """Ask `admit` too, as long as nothing was lost."""
+        self._admit = admit
+        self._lost: BaseException | None = None
+
+    def __call__(self) -> None:
+        """Raise what became of a posted unit, or what the inner `admit` raises; asked on the writer thread."""
+        if self._lost is not None:
+            raise self._lost
+        self._admit()
+
+    def note(self, posted: "concurrent.futures.Future[tuple[int, ...]]") -> None:
+        """Remember a loss; the writer calls this before it looks at the next unit."""
+        self._lost = self._lost or posted.exception()
 
 
 def _nothing(point: str) -> None:
@@ -80,15 +121,21 @@ class Record:
         return await self.settled(self.journal.commit(unit, admit))
 
     def post(self, *events: GroupEvent, admit: Admit | None = None) -> "concurrent.futures.Future[tuple[int, ...]]":
-        """Append `events` without waiting; callable from any thread. Later units come after them."""
-        return self.journal.append(*events, admit=admit)
+        """Append `events` without waiting; callable from any thread. Later units come after them.
+
+        With an `Ahead` as `admit` later units of the same one fail if these do.
+        """
+        posted = self.journal.append(*events, admit=admit)
+        if isinstance(admit, Ahead):
+            posted.add_done_callback(admit.note)
+        return posted
 
     async def settled(self, future: "concurrent.futures.Future[T]") -> T:
         """Await a unit that was posted; raise AuditFailure, or what its `admit` raised."""
         # Shielded: a unit that was handed over is committed whatever becomes of its caller, and a cancelled
         # concurrent future could not take its result any more.
         try:
-            return await asyncio.shield(asyncio.wrap_future(future))
+            return await _told(future)
         except JournalError as error:
             raise AuditFailure(str(error)) from error
 

@@ -204,7 +204,7 @@ def plain_folder(parent: int, name: str) -> int:
 
 def real_path(descriptor: int) -> str:
     """Return where on the machine an open file or folder is now."""
-    return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - a Path costs 0.06 ms here, four times a call
 
 
 def _open_root(name: str, path: Path, *, writable: bool) -> Root:

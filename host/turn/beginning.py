@@ -39,10 +39,14 @@ async def start_turn(  # noqa: PLR0913 - each is a fact that the event records
     return state
 
 
-async def resume_turn(record: Record, row: TurnRow, admit: Admit) -> TurnState | None:
-    """Return the state after the last durable event, or None when the turn was given up instead (REC-7)."""
+async def resume_turn(record: Record, row: TurnRow, admit: Admit, *, giving_up: Callable[[], None]) -> TurnState | None:
+    """Return the state after the last durable event, or None when the turn was given up instead (REC-7).
+
+    `giving_up` is called before the final event of a turn that is given up.
+    """
     state = state_of(record, row)
     if row.resumes >= MOST_RESUMES:
+        giving_up()
         last = record.event(row.progress_seq)
         detail = f"resumed {row.resumes} times without progress; the last event is {row.progress_seq} ({_kind(last)})"
         await record.commit(end_turn(row.turn, Verdict(reason=Reason.UNKNOWN, detail=detail)), admit)

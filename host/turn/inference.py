@@ -153,7 +153,8 @@ class Inferring:
             estimated=not counted or not self._meters.price.known,
             seconds=seconds,
         )
-        await self._kit.record.append(response, admit=self._admit)
+        # Not awaited: whatever the turn does next begins with a commit of its own, which comes after this one.
+        self._kit.record.post(response, admit=self._admit)
         self._meters.settle(tokens_in + tokens_out, cost)
         if inference.tokens_in is not None:
             self._meters.calibrate(request_bytes, inference.tokens_in)

@@ -27,6 +27,10 @@ class Inbox(Protocol):
         """Tell whether nothing waits; if so, nothing will be promised to this turn any more."""
         ...
 
+    def seal(self) -> None:
+        """The turn ends whatever waits; what it has not taken goes to the next one."""
+        ...
+
 
 class DraftSink(Protocol):
     """Where text of an unfinished reply goes; never the journal."""

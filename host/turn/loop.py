@@ -13,7 +13,7 @@ from host.context.tail import BudgetLeft, tail
 from host.errors import AuditFailure, ElisError
 from host.gate.stages import Parked
 from host.record.events import GroupEvent, MessageEntered, Noticed, TurnParked
-from host.record.record import Admit
+from host.record.record import Admit, Ahead
 from host.stops import Reason
 from host.turn.budget import WARN_SHARE, ActiveClock, Exhausted, Meters
 from host.turn.calls import Calling
@@ -38,7 +38,7 @@ class Turn:
         """Take the fold of the turn's events so far; `admit` refuses once the lane's generation is over."""
         self._kit = kit
         self._state = state
-        self._admit = admit
+        self._admit = admit = Ahead(admit)
         self._resumed = resumed  # the open calls may have been started before
         row = kit.record.turn(state.turn)
         self._meters = Meters(kit.limits, kit.model.price, ActiveClock(kit.monotonic, row.seconds if row else 0.0))
@@ -55,7 +55,7 @@ class Turn:
         except Ending as ending:
             await self._end(ending.verdict)
         except Parked as parked:
-            self._kit.inbox.close_if_empty()  # what comes from here on waits for the lane, not for this turn
+            self._kit.inbox.seal()
             await self._append(TurnParked(turn=self._state.turn, approval=parked.approval))
         except asyncio.CancelledError:
             self._state.partial = self._inferring.received
@@ -189,6 +189,7 @@ class Turn:
         turn = self._state.turn
         verdict = verdict.within(self._meters.clock.elapsed())
         try:
+            self._kit.inbox.seal()
             seq, _ = await self._kit.record.commit(end_turn(turn, verdict), self._admit)
         except StaleGeneration:
             _LOG.info("turn %s was ended by others", turn)
@@ -197,7 +198,7 @@ class Turn:
         else:
             self._kit.fault("turn.after_end")
             self._state.apply(self._kit.record.event(seq))
-            self._kit.conversation.extend(turn, self._state.closed_messages())
+            self._kit.conversation.close(turn, self._state.closed_messages())
 
     async def _append(self, *events: GroupEvent) -> None:
         await self._kit.record.append(*events, admit=self._admit)

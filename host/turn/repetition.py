@@ -7,8 +7,9 @@ effect, as long as nothing outside the cycle does and every result is the same a
 """
 
 import hashlib
+import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
@@ -42,8 +43,10 @@ def call_key(asked: CallAsked) -> str:
 
 def repeats(asked: CallAsked, state: TurnState) -> bool:
     """Tell whether running `asked` now would be the third identical call with nothing changed in between."""
-    made = _made_since_last_word(state)
     key = call_key(asked)
+    if all(_key_in(step, other) != key for step in state.all_steps() for other in step.calls if other is not asked):
+        return False  # the usual case, at a look-up a call
+    made = _made_since_last_word(state)
     return _identical(key, made) or _cycles(key, made)
 
 
@@ -58,16 +61,13 @@ def misasked_in_a_row(state: TurnState) -> int:
 
 
 def _run(state: TurnState, fits: Callable[[CallEnd], bool]) -> int:
-    count = 0
-    for end in reversed(_ends(state)):
-        if not fits(end):
-            break
-        count += 1
-    return count
+    return sum(1 for _ in itertools.takewhile(fits, _newest_first(state)))
 
 
-def _ends(state: TurnState) -> list[CallEnd]:
-    return [step.ends[asked.call] for step in state.all_steps() for asked in step.calls if asked.call in step.ends]
+def _newest_first(state: TurnState) -> Iterator[CallEnd]:
+    for item in reversed(state.items):
+        if isinstance(item, Step):
+            yield from (item.ends[asked.call] for asked in reversed(item.calls) if asked.call in item.ends)
 
 
 def _made_since_last_word(state: TurnState) -> list[Made]:
@@ -80,8 +80,16 @@ def _made_since_last_word(state: TurnState) -> list[Made]:
         for asked in item.calls:
             if end := item.ends.get(asked.call):
                 digest = hashlib.blake2b(end.text.encode(), digest_size=16).hexdigest()
-                made.append(Made(call_key(asked), digest, end.changed_state))
+                made.append(Made(_key_in(item, asked), digest, end.changed_state))
     return made
+
+
+def _key_in(step: Step, asked: CallAsked) -> str:
+    """Return the key of a step's call, worked out once."""
+    key = step.keys.get(asked.call)
+    if key is None:
+        key = step.keys[asked.call] = call_key(asked)
+    return key
 
 
 def _identical(key: str, made: list[Made]) -> bool:

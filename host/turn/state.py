@@ -53,6 +53,7 @@ class Step:
         self.calls = calls
         self.ends: dict[str, CallEnd] = {}
         self.started: set[str] = set()
+        self.keys: dict[str, str] = {}  # what equal calls have in common, by call; kept by `repetition`
 
     def open_calls(self) -> list[CallAsked]:
         """Return the calls without a result, in the order asked."""

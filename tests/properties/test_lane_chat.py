@@ -128,6 +128,13 @@ class ChatMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.running() is not None)
     @rule()
+    def seal(self) -> None:
+        """The turn must end whatever waits."""
+        self.queue.seal_inbox()
+        self.open = False
+
+    @precondition(lambda self: self.running() is not None)
+    @rule()
     def end(self) -> None:
         """The turn ends, in whatever way."""
         running = self.running()

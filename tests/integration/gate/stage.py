@@ -166,9 +166,11 @@ class GateStage:
         if "again" not in about:
             await self.record.append(_asked(requested))
         async with asyncio.timeout(BOUND):
-            return await self.gate.pass_call(
+            settled = await self.gate.pass_call(
                 requested, about.get("admit", lambda: None), self.clock, resumed=about.get("resumed", False)
             )
+            await self.record.commit(lambda _: None)  # a result is posted; what is committed next comes after it
+            return settled
 
     def requested(self, tool: str, arguments: Any = None, **about: Any) -> Requested:
         """A call with the next id."""

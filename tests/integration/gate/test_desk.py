@@ -175,7 +175,7 @@ async def test_a_lane_that_was_given_up_withdraws_nothing(stage: GateStage) -> N
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    await stage.record.commit(lambda _: None)
+    await stage.record.commit(lambda _: None)  # what was posted before is durable now
     assert [row.id for row in stage.record.waiting_questions()] == [question.id]
 
 

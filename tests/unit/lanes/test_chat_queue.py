@@ -117,6 +117,21 @@ def test_an_inbox_that_holds_something_does_not_close() -> None:
 
 
 @pytest.mark.clause("LANE-2")
+def test_a_sealed_inbox_keeps_what_was_not_taken_for_the_next_turn() -> None:
+    """A turn that must end whatever waits, for its budget say, is promised nothing more and loses nothing."""
+    queue = running_queue()
+    queue.offer("a", Priority.TURN, 0)
+    queue.seal_inbox()
+    assert queue.take_steered() == ()
+    assert queue.offer("b", Priority.TURN, 0).disposition is Disposition.QUEUED
+    assert queue.ended(0) == "a"
+    assert queue.take_steered() == ("b",)
+    queue.offer("n", Priority.NOW, 0)
+    queue.seal_inbox()
+    assert queue.interrupted
+
+
+@pytest.mark.clause("LANE-2")
 def test_after_the_inbox_closed_a_turn_message_waits_and_starts_the_next_turn() -> None:
     """A turn that is over is promised nothing."""
     queue = running_queue()
@@ -266,7 +281,7 @@ def test_a_message_is_accepted_once() -> None:
 def test_illegal_moves_are_refused_by_name() -> None:
     """Each error says which move and why."""
     queue = ChatQueue()
-    for move in (queue.take_steered, queue.close_inbox, lambda: queue.ended(0)):
+    for move in (queue.take_steered, queue.close_inbox, queue.seal_inbox, lambda: queue.ended(0)):
         with pytest.raises(NothingRunning):
             move()
     queue.offer("r", Priority.TURN, 0)

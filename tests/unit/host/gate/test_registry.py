@@ -56,7 +56,7 @@ def test_a_wrong_call_is_told_what_is_wrong_and_how_to_put_it_right(
     assert said in refused.text
 
 
-@pytest.mark.clause("MASK-1", "CTX-5")
+@pytest.mark.clause("MASK-1")
 def test_a_mask_is_no_argument() -> None:
     """Nothing stands behind «masked:KIND», so no tool may write it anywhere as if it were data."""
     refused = refusal("write_file", '{"path": "a", "content": "key = «masked:token»"}')

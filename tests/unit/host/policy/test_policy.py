@@ -119,7 +119,7 @@ def test_let_it_run_turns_asks_into_allows_and_leaves_denials() -> None:
     assert running.decide(passport(effect=Effect.SPEND), OPERATOR).decision is DENY
 
 
-@pytest.mark.clause("POL-5", "BOX-3")
+@pytest.mark.clause("POL-4", "BOX-3")
 @pytest.mark.parametrize("bare", [False, True])
 @pytest.mark.parametrize("choices", [{}, {"shell": ALLOW}, {"execute": ALLOW}])
 @pytest.mark.parametrize("everything", ["ask", "allow"])

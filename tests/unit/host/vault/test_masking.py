@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from host.tools.text import TYPICAL
 from host.vault.masking import MASK, Masker
 from host.vault.shapes import KINDS
 
@@ -24,6 +25,12 @@ def test_the_cases_come_out_right(case: dict[str, Any]) -> None:
         assert gone not in shown
     for kept in case["must_contain"]:
         assert kept in shown
+
+
+@pytest.mark.clause("PASS-1", "MASK-1")
+def test_passports_and_masker_speak_of_the_same_kinds() -> None:
+    """What a passport names as masked is what the masker knows."""
+    assert TYPICAL == KINDS
 
 
 SECRETS = [
