@@ -192,3 +192,15 @@ async def test_a_message_that_comes_during_the_last_inference_is_not_lost(stage:
     ended = await stage.ended(running)
     assert ended.data["reply"] == "and now with that"
     assert (await stage.kinds(running.turn)).count("message_entered") == 1
+
+
+@pytest.mark.clause("LANE-2")
+async def test_a_message_between_a_turns_final_event_and_its_end_starts_a_turn_of_its_own(stage: Stage) -> None:
+    """It is not promised to a turn that is over."""
+    stage.faults = "turn.after_end=delay:0.3"
+    stage.model.script(Reply(text="first"), Reply(text="second"))
+    first = await stage.say("one")
+    await stage.ended(first)
+    second = await stage.say("two")
+    assert second.disposition == "queued"
+    assert (await stage.ended(second)).data["reply"] == "second"

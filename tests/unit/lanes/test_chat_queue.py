@@ -346,3 +346,15 @@ def test_a_restored_message_cannot_be_running_too() -> None:
     """Records that say so are wrong, and that is said."""
     with pytest.raises(AlreadyKnown):
         ChatQueue.restore("r", [Kept(message="r", priority=Priority.TURN, at_us=0)], now_us=0)
+
+
+@pytest.mark.clause("LANE-2")
+def test_nothing_is_promised_to_a_turn_that_was_sealed() -> None:
+    """What it has not taken, and what comes later, waits and starts when it has ended."""
+    queue = ChatQueue()
+    queue.offer("a", Priority.TURN, 1)
+    assert queue.offer("b", Priority.TURN, 2).disposition is Disposition.STEERED
+    queue.seal_inbox()
+    assert queue.offer("c", Priority.TURN, 3).disposition is Disposition.QUEUED
+    assert queue.take_steered() == ()
+    assert queue.ended(4) == "b"
