@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from lanes.errors import AlreadyKnown, NothingRunning, QueueFull, TurnRunning
+from lanes.errors import AlreadyKnown, NotHeld, NothingRunning, QueueFull, TurnRunning
 from lanes.mailbox import LIMIT, Entry, Mailbox, Priority
 
 
@@ -128,7 +128,7 @@ class ChatQueue:
 
     def offer(self, message: str, priority: Priority, now_us: int) -> Placed:
         """Accept a message and say what becomes of it; raise QueueFull or AlreadyKnown, which change nothing."""
-        if message == self._running or message in self._mailbox or any(e.message == message for e in self._inbox):
+        if message == self._running or message in self._mailbox or self._is_steered(message):
             raise AlreadyKnown(message)
         entry = self._mailbox.entry(message, priority, now_us, now_us)
         if self._is_idle():
@@ -210,6 +210,8 @@ class ChatQueue:
 
     def release(self, message: str, now_us: int) -> Placed:
         """Let a held message go on, before younger ones of its priority; raise UnknownMessage or NotHeld."""
+        if self._is_steered(message):
+            raise NotHeld(message)
         self._mailbox.release(message)
         entry = self._mailbox.remove(message)
         if self._is_idle():
@@ -239,6 +241,9 @@ class ChatQueue:
     def _is_idle(self) -> bool:
         """Whether a message may start at once: nothing runs, and nothing waits that would go first."""
         return self._running is None and len(self._mailbox) == len(self._mailbox.held)
+
+    def _is_steered(self, message: str) -> bool:
+        return any(entry.message == message for entry in self._inbox)
 
     def _require_running(self) -> None:
         if self._running is None:

@@ -162,7 +162,7 @@ class ChatMachine(RuleBasedStateMachine):
         except NotHeld:
             assert entry.state == "waiting"
         except UnknownMessage:
-            assert entry.state not in {"waiting", "held"} or (entry.state == "waiting" and self.open)
+            assert entry.state not in {"waiting", "held"}
         else:
             assert entry.state == "held"
             entry.state = "waiting"

@@ -288,8 +288,10 @@ def test_illegal_moves_are_refused_by_name() -> None:
     queue.offer("queued", Priority.LATER, 0)
     with pytest.raises(TurnRunning):
         queue.start_next(0)
-    with pytest.raises(NotHeld):
-        queue.release("queued", 0)
+    queue.offer("steered", Priority.TURN, 0)
+    for message in ("queued", "steered"):
+        with pytest.raises(NotHeld):
+            queue.release(message, 0)
     with pytest.raises(UnknownMessage):
         queue.release("r", 0)
     with pytest.raises(UnknownMessage):
