@@ -291,6 +291,8 @@ class Chat:
         """Start the turn's run on the lane; `_lock` is held."""
         if self._halted or current.run is not None:
             return
+        if self._queue.interrupted:  # a `now` waits for its end already
+            current.stopped = SUPERSEDED
         if current.stopped is not None:
             self._end_unbegun(current, current.stopped)
             return

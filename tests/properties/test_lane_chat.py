@@ -230,5 +230,5 @@ class ChatMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.clause("LANE-2", "LANE-3", "STOP-1", "REC-1")
-class TestChat(ChatMachine.TestCase):
+class TestChat(ChatMachine.TestCase):  # type: ignore[valid-type,misc] # hypothesis makes it at run time
     """Run the machine."""

@@ -188,7 +188,7 @@ class _Connection(asyncio.Protocol):
             if index and play.delay:
                 await asyncio.sleep(play.delay)
             if index == play.pause_after:
-                while play.pause is not None and not play.pause.is_set():  # noqa: ASYNC110 - not of this loop
+                while play.pause is not None and not play.pause.is_set():
                     await asyncio.sleep(_GATE_LOOK_SECONDS)
             self._transport.write(piece)
         self._task = None

@@ -207,7 +207,7 @@ def last_text(request: dict[str, Any]) -> str:
 
 def _flat(content: Any) -> str:
     if isinstance(content, list):
-        return "\n".join(_flat(part) for part in cast("list[Any]", content))
+        return "\n".join(_flat(part) for part in cast("list[Any]", content))  # type: ignore[redundant-cast,unused-ignore] # basedpyright needs it
     match content:
         case str():
             return content

@@ -204,3 +204,15 @@ async def test_a_message_between_a_turns_final_event_and_its_end_starts_a_turn_o
     second = await stage.say("two")
     assert second.disposition == "queued"
     assert (await stage.ended(second)).data["reply"] == "second"
+
+
+@pytest.mark.clause("LANE-2")
+async def test_of_two_now_messages_the_second_interrupts_the_first(stage: Stage) -> None:
+    """Each of the three turns ends, the last one with its reply."""
+    stage.model.respond(lambda request, _index: Reply(text="the last") if "two" in str(request["messages"]) else Hang())
+    running = await stage.say("work")
+    await stage.until(lambda event: event.kind == "request_sent")
+    one, two = await asyncio.gather(stage.say("now one", priority="now"), stage.say("now two", priority="now"))
+    assert (await stage.ended(running)).data["reason"] == "interrupted"
+    assert (await stage.ended(one)).data["reason"] == "interrupted"
+    assert (await stage.ended(two)).data["reply"] == "the last"

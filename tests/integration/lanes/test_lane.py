@@ -1,6 +1,7 @@
 """Runs on a lane: how they start, end, are cancelled, and what whoever waits for them is told."""
 
 import asyncio
+import functools
 import subprocess
 import sys
 import textwrap
@@ -202,7 +203,7 @@ def test_replacing_a_lane_makes_every_run_and_token_stale_at_once(lane: Lane) ->
     """Seen from the earliest moment that anybody hears of the replacement."""
     heard: list[str] = []
 
-    def hear(run: Run) -> None:
+    def hear(run: Run, _done: object) -> None:
         with pytest.raises(StaleGeneration) as refusal:
             run.token.check()
         heard.append(f"{refusal.value.lane} {refusal.value.generation}")
@@ -220,7 +221,7 @@ def test_replacing_a_lane_makes_every_run_and_token_stale_at_once(lane: Lane) ->
     assert failure(settled) is None
     for run in runs:
         run.token.check()
-        run.done.add_done_callback(lambda _done, run=run: hear(run))
+        run.done.add_done_callback(functools.partial(hear, run))
     assert lane.replace() == 2
     assert [type(failure(run)) for run in runs] == [StaleGeneration] * 3
     assert heard == ["chat 1"] * 3

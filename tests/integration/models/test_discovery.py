@@ -24,7 +24,7 @@ def silent_port() -> Iterator[int]:
 def free_port() -> int:
     """Return a port where nothing listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+        return int(listener.getsockname()[1])
 
 
 async def test_the_first_port_with_a_chat_model_is_used_and_it_answers(silent_port: int) -> None:

@@ -48,7 +48,7 @@ def body(provider: Provider, *messages: Said | Replied | Result, max_tokens: int
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for a process to get somewhere."""
     async with asyncio.timeout(BOUND_SECONDS):
-        while not condition():  # noqa: ASYNC110 - it happens in another process
+        while not condition():
             await asyncio.sleep(0.01)
 
 

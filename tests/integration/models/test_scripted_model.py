@@ -31,7 +31,7 @@ def ask(client: httpx2.Client, base_url: str, text: str, path: str = "/chat/comp
 
 def said(response: httpx2.Response) -> str:
     """Return the text of a chat completion."""
-    return response.json()["choices"][0]["message"]["content"]
+    return str(response.json()["choices"][0]["message"]["content"])
 
 
 def test_replies_that_are_not_streamed_are_whole_in_both_formats(client: httpx2.Client, server: ScriptedModel) -> None:

@@ -1,6 +1,7 @@
 """The tool `shell`, and the back end `none` behind it."""
 
 import asyncio
+import functools
 import os
 import time
 from collections.abc import Iterator
@@ -140,6 +141,10 @@ async def test_none_tells_exit_codes_and_time_outs(bare: BareSandbox) -> None:
     assert not _running("69")
 
 
+def _begun(event: asyncio.Event, _output: str) -> None:
+    event.set()
+
+
 async def test_none_ends_the_group_of_a_cancelled_command(bare: BareSandbox) -> None:
     """Within moments; also when another thread says so."""
     for stop_from_elsewhere in (False, True):
@@ -150,7 +155,7 @@ async def test_none_ends_the_group_of_a_cancelled_command(bare: BareSandbox) -> 
                 cwd=".",
                 timeout_seconds=60,
                 environment={},
-                on_output=lambda _, begun=begun: begun.set(),
+                on_output=functools.partial(_begun, begun),
             )
         )
         async with asyncio.timeout(30):

@@ -61,11 +61,10 @@ def test_now_interrupts_and_is_first_to_start() -> None:
     queue.offer("later", Priority.LATER, 0)
     queue.offer("steered", Priority.TURN, 0)
     assert queue.offer("now", Priority.NOW, 0) == Placed(message="now", disposition=Disposition.INTERRUPTING)
-    assert queue.interrupted
-    assert queue.snapshot(0).phase is Phase.INTERRUPTED
+    assert (queue.interrupted, queue.snapshot(0).phase) == (True, Phase.INTERRUPTED)
     assert queue.take_steered() == ()
     assert queue.ended(10 * AGED_US) == "now"
-    assert not queue.interrupted
+    assert (queue.interrupted, queue.running) == (False, "now")
     assert queue.take_steered() == ("steered",)
     assert queue.ended(0) == "later"
 
@@ -99,9 +98,9 @@ def test_the_one_let_through_a_flood_of_now_is_not_interrupted_by_those_that_wai
         queue.offer(f"n{number}", Priority.NOW, 0)
     started = [queue.ended(0) for _ in range(NOW_IN_A_ROW + 1)]
     assert started[-1] == "later"
-    assert not queue.interrupted
+    assert (queue.interrupted, queue.running) == (False, "later")
     queue.offer("new", Priority.NOW, 0)
-    assert queue.interrupted
+    assert (queue.interrupted, queue.running) == (True, "later")
     assert queue.ended(0) == f"n{NOW_IN_A_ROW}"
 
 

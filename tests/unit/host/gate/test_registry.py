@@ -1,6 +1,6 @@
 """The first stage of the gate: tools by name, arguments by schema."""
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
@@ -11,7 +11,7 @@ from host.gate.registry import Registry, target_of
 from host.gate.stages import Caller, Refusal, Requested
 from host.stops import Reason
 from host.tools.catalogue import tools_of
-from host.tools.files import ReadFile
+from host.tools.tool import Scope, ToolResult
 
 TOOLS = tools_of(GroupSettings())
 
@@ -97,21 +97,15 @@ class _Open(msgspec.Struct):
     path: str
 
 
-class _Changed(ReadFile):
+class _Changed:
     """`read_file` with another passport."""
 
     def __init__(self, **changes: Any) -> None:
-        super().__init__()
-        self._changed = msgspec.structs.replace(TOOLS["read_file"].passport, **changes)
+        self.passport: Final = msgspec.structs.replace(TOOLS["read_file"].passport, **changes)
 
-    @property
-    def passport(self) -> Any:  # type: ignore[override] # a property in place of the attribute
-        """The changed passport."""
-        return self._changed
-
-    @passport.setter
-    def passport(self, value: Any) -> None:
-        """The constructor of `read_file` sets its own; it does not count."""
+    async def run(self, arguments: Any, scope: Scope) -> ToolResult:
+        """Do as `read_file` does."""
+        return await TOOLS["read_file"].run(arguments, scope)
 
 
 @pytest.mark.clause("PASS-1")

@@ -29,7 +29,8 @@ def sent(provider: Provider, *messages: Message, tools: tuple[ToolSpec, ...] = (
     head = provider.head("System.", tools)
     parts = tuple(provider.message(message) for message in messages)
     body = Request(head=head, messages=parts, tail=provider.tail(max_tokens=50)).body()
-    return msgspec.json.decode(body)
+    decoded: dict[str, Any] = msgspec.json.decode(body)
+    return decoded
 
 
 def chat(base_url: str = "http://127.0.0.1:1/v1") -> OpenAIProvider:

@@ -9,7 +9,6 @@ from host.record.events import CallAsked
 from host.turn.repetition import call_key, errors_in_a_row, misasked_in_a_row, repeats
 from host.turn.state import CallEnd, Step, TurnState
 
-
 Made = tuple[str, dict[str, str], str, bool]
 """A call that was made: tool, arguments, result, whether it changed the state."""
 
@@ -55,7 +54,7 @@ def test_arguments_are_compared_in_canonical_form() -> None:
 @pytest.mark.clause("LOOP-1")
 def test_an_effect_of_another_call_in_between_makes_it_work() -> None:
     """Five test runs after five edits are work."""
-    calls = []
+    calls: list[Made | str] = []
     for number in range(5):
         calls += [("edit_file", {"path": "a", "new": str(number)}, "edited", True), TEST]
     assert not repeats(asked(11, "shell", command="pytest"), turn(*calls))
