@@ -33,6 +33,7 @@ from host.panel.sessions import Sessions
 from host.record.host_record import HostJournal
 from host.telemetry import configure
 from host.tools.catalogue import tools_of
+from host.vault.masking import Masker
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -48,19 +49,20 @@ def run(home_folder: Path | None, *, detach: bool) -> int:
     with home.hold():
         if write_first(home.settings):
             print(f"wrote a first {home.settings}", file=sys.stderr)
-        settings = load(home.settings, tools_of(GroupSettings()))
-        configure(home.logs / "host.log")
+        tool_names = frozenset(tools_of(GroupSettings()))
+        settings = load(home.settings, tool_names)
+        configure(home.logs / "host.log", Masker().tree)
         if not faults_text(os.environ):
             shutil.rmtree(home.run / "faults", ignore_errors=True)  # marks of an armed run that is over
-        return asyncio.run(_serve(home, settings))
+        return asyncio.run(_serve(home, settings, tool_names))
 
 
-async def _serve(home: Home, settings: Settings) -> int:
+async def _serve(home: Home, settings: Settings, tool_names: frozenset[str]) -> int:
     """Start everything, wait for the end, stop everything."""
     record = HostJournal.open(home.journal, _now_us)
     try:
         found = None if settings.models else await find_model(os.environ)
-        supervisor = Supervisor(home, settings, Models(found=found), record)
+        supervisor = Supervisor(home, settings, Models(found=found), record, tool_names)
         sessions = Sessions(record, _now_us)
         await sessions.restore()
         site = _site(settings.host)

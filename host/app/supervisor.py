@@ -10,7 +10,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Any, Final
 
 import msgspec
@@ -41,7 +41,11 @@ DRAIN_SECONDS: Final = 20.0  # OPS-1
 class Supervisor:
     """Owns what a host runs beside the web server. Lives in one event loop."""
 
-    def __init__(self, home: Home, settings: Settings, models: Models, record: HostJournal) -> None:
+    def __init__(
+        self, home: Home, settings: Settings, models: Models, record: HostJournal, tool_names: Collection[str]
+    ) -> None:
+        """`tool_names` are what a policy may name."""
+        self._tool_names = tool_names
         self._home = home
         self._settings = settings
         self._models = models
@@ -76,8 +80,8 @@ class Supervisor:
         """Write the group into the settings and start it; raise SettingsError or ResourceBusy."""
         if new.name in self._settings.groups:
             raise ResourceBusy(f"group {new.name} exists already")
-        add_group(self._home.settings, new.name, model=new.model)
-        self._settings = load(self._home.settings)
+        add_group(self._home.settings, new.name, self._tool_names, model=new.model)
+        self._settings = load(self._home.settings, self._tool_names)
         self._home.group(new.name).prepare()
         if self._ray_state.state == "running":
             await self._launch(new.name)
@@ -86,8 +90,8 @@ class Supervisor:
         """Stop the group and take it out of the settings; raise NotFound or SettingsError."""
         if name not in self._settings.groups:
             raise NotFound(f"there is no group {name!r}")
-        remove_group(self._home.settings, name)
-        self._settings = load(self._home.settings)
+        remove_group(self._home.settings, name, self._tool_names)
+        self._settings = load(self._home.settings, self._tool_names)
         self._ready.discard(name)
         await asyncio.to_thread(self._cluster.end, name)
         if delete:

@@ -1,7 +1,7 @@
 """The command `elis`: puts the commands together and is the one boundary where failures become exit codes."""
 
 import sys
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import typer
 from rich.console import Console
@@ -9,7 +9,9 @@ from rich.console import Console
 from host.cli import answering, groups, hosting, journal, talking
 from host.cli.call import Before, HomeOption, JsonOption
 from host.cli.client import Failure
-from host.errors import ElisError
+from host.errors import ElisError, NotFound, SettingsError
+
+USAGE_EXIT: Final = 1
 
 app = typer.Typer(
     name="elis",
@@ -36,6 +38,9 @@ def run() -> NoReturn:
     except Failure as failure:
         _say(failure.message)
         sys.exit(failure.exit_code)
+    except (SettingsError, NotFound) as error:  # what somebody wrote is wrong: a usage error in the contract's sense
+        _say(error.message)
+        sys.exit(USAGE_EXIT)
     except ElisError as error:
         _say(error.message)
         sys.exit(error.reason.exit_code)

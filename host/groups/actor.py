@@ -39,6 +39,7 @@ from host.groups.port import (
     Watched,
 )
 from host.telemetry import configure
+from host.vault.masking import Masker
 
 # Before the import of Ray: without the first, its servers listen on every address of the machine.
 os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
@@ -77,8 +78,9 @@ class GroupActor:
         """Open the group and resume what was under way."""
         sys.setswitchinterval(SWITCH_SECONDS)
         _end_with_parent()
-        configure(Path(blueprint.run) / "logs" / f"group-{blueprint.name}.log", human=False)
-        self._opened: Group | ElisError = _opened(blueprint)
+        masker = Masker()
+        configure(Path(blueprint.run) / "logs" / f"group-{blueprint.name}.log", masker.tree, human=False)
+        self._opened: Group | ElisError = _opened(blueprint, masker)
 
     @property
     def _group(self) -> Group:
@@ -107,10 +109,10 @@ class GroupActor:
         await asyncio.to_thread(self._group.close)
 
 
-def _opened(blueprint: Blueprint) -> "Group | ElisError":
+def _opened(blueprint: Blueprint, masker: Masker) -> "Group | ElisError":
     """Open the group; what keeps it from opening is kept for whoever asks, instead of a restart without end."""
     try:
-        group = open_group(blueprint)
+        group = open_group(blueprint, masker)
         group.resume()
     except ResourceBusy:
         # A predecessor still holds the journal: end, so that Ray starts this process once more.

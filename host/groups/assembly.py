@@ -68,13 +68,16 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     faults: str  # what ELIS_FAULTS held when the host was started
 
 
-def open_group(blueprint: Blueprint) -> Group:
-    """Open the group; raise ResourceBusy when its journal is held, AuditFailure, SettingsError or Unsupported."""
+def open_group(blueprint: Blueprint, masker: Masker | None = None) -> Group:
+    """Open the group; raise ResourceBusy when its journal is held, AuditFailure, SettingsError or Unsupported.
+
+    `masker` is the one that the process's log uses too, so that what is lent here is not logged there.
+    """
     home = GroupHome(root=Path(blueprint.root))
     home.prepare()
     run = Path(blueprint.run)
     faults = Faults(parse(blueprint.faults), run / "faults")
-    masker = Masker()
+    masker = masker or Masker()
     record = Record.open(home.journal, _now_us, mask=masker.lent_tree, fault=faults)
     assembled = _Assembled(blueprint, home, record, masker, faults)
     return Group(assembled.parts(Unrecorded(run / "unrecorded", blueprint.name, assembled.drafts)))

@@ -229,6 +229,14 @@ def test_a_second_host_on_the_same_home_exits_15(host: Host) -> None:
     assert str(host.process.pid) in done.stderr
 
 
+def test_a_setting_that_is_wrong_exits_1_and_names_the_key(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """And the nearest valid one."""
+    done = Host(tmp_path_factory.mktemp("home") / "elis", '[groups.main]\nmodle = "main"\n').run("up")
+    assert done.returncode == 1
+    assert "modle" in done.stderr
+    assert "model" in done.stderr
+
+
 def test_a_setting_that_is_not_enforced_yet_exits_27(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A key that restricts is refused, not ignored."""
     settings = '[groups.main.policy]\ndeny_commands = ["git push *"]\n'
