@@ -106,13 +106,7 @@ class _Assembled:
             settings=settings.policy,
             desk=self.desk,
             record=record,
-            broker=Broker(
-                blueprint.secrets,
-                masker,
-                os.environ,
-                base=host_folder,
-                reserved=tuple(filter(None, [blueprint.model.api_key])),
-            ),
+            broker=self._broker(host_folder),
             masker=masker,
             places=self.places,
             fault=faults,
@@ -136,6 +130,13 @@ class _Assembled:
         self.chat = Chat(record, self.lane, self._run_turn, self._torn, queue_limit=settings.lanes.queue, fault=faults)
         self.unrecorded: Unrecorded | None = None
         self.closing = False
+
+    def _broker(self, host_folder: Path) -> Broker:
+        key = self.blueprint.model.api_key
+        reserved = () if key is None else (key,)
+        broker = Broker(self.blueprint.secrets, self.masker, os.environ, base=host_folder, reserved=reserved)
+        broker.mask_from_the_start()
+        return broker
 
     def parts(self, unrecorded: Unrecorded) -> GroupParts:
         """Return what the group is made of."""

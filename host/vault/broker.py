@@ -63,6 +63,18 @@ class Broker:
             case _:
                 return plain
 
+    def mask_from_the_start(self) -> None:
+        """Mask what an earlier process may have lent and a tool may have kept in a file since (MASK-1).
+
+        Secrets that cannot be had now are passed over: whoever asks for one is told then.
+        """
+        for name, secret in self._secrets.items():
+            if secret.tools:
+                try:
+                    self._masker.lend(name, self._value(name, secret.ref))
+                except ElisError:
+                    continue
+
     def _filled(self, text: str, passport: Passport) -> str:
         filled = HANDLE.sub(lambda found: self._lend(found.group(1), passport), text)
         return text if filled == text else filled

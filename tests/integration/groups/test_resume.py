@@ -123,6 +123,9 @@ async def test_a_lent_secret_is_used_and_never_written(stage: Stage, tmp_path: P
     assert not [file for file in journals if b"pl4nted-Secret" in file.read_bytes()]
     assert not [request for request in stage.model.requests if b"pl4nted-Secret" in request.body]
     assert "«secret:api»".encode() in stage.model.requests[1].body
+    stage.model.script(Reply(calls=[Call("read_file", {"path": "seen.txt"})]), Reply(text="read"))
+    await stage.ask("read what the command kept")  # in a new process, which has lent nothing yet
+    assert not [request for request in stage.model.requests if b"pl4nted-Secret" in request.body]
 
 
 @pytest.mark.clause("LANE-1", "LANE-4")
