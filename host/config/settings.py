@@ -18,7 +18,7 @@ class Price(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     input: float = 0.0
     output: float = 0.0
-    cache_read: float = 0.0
+    cache_read: float | None = None  # absent: what `input` costs
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ about is decided elsewhere.
 import asyncio
 import concurrent.futures
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -98,12 +98,15 @@ class Desk:
         finally:
             self._dismiss(approval, future)
 
-    async def settle(self, approval: str, *, verdict: str, by: str, text: str = "") -> Settled:
+    async def settle(
+        self, approval: str, *, verdict: str, by: str, text: str = "", together_with: Sequence[GroupEvent] = ()
+    ) -> Settled:
         """Answer a question; durable before whoever waits is told. The first answer counts.
 
-        Raises ProtocolViolation for an answer of the wrong kind, AuditFailure when it cannot be made durable.
+        `together_with` becomes durable in the same unit, if this answer counts. Raises ProtocolViolation for an
+        answer of the wrong kind, AuditFailure when it cannot be made durable.
         """
-        return await self._record.settled(self._settle(approval, verdict, by, text))
+        return await self._record.settled(self._settle(approval, verdict, by, text, together_with=together_with))
 
     def withdraw_turn(self, turn: str) -> None:
         """The questions of a stopped turn need no answer any more; from any thread, without waiting."""
@@ -145,10 +148,17 @@ class Desk:
         return Answer(approval=approval, verdict=TIMED_OUT, by=_HOST, text="") if row is None else _answer_of(row)
 
     def _settle(
-        self, approval: str, verdict: str, by: str, text: str, admit: Admit | None = None
+        self,
+        approval: str,
+        verdict: str,
+        by: str,
+        text: str,
+        admit: Admit | None = None,
+        *,
+        together_with: Sequence[GroupEvent] = (),
     ) -> "concurrent.futures.Future[Settled]":
         answer = Answer(approval=approval, verdict=verdict, by=by, text=text)
-        posted = self._record.journal.commit(_settling(answer), admit)
+        posted = self._record.journal.commit(_settling(answer, together_with), admit)
         # Told by the writer thread, not by who answers: a client that hangs up must not leave the call waiting.
         posted.add_done_callback(lambda done: self._durable(done, answer))
         return posted
@@ -190,7 +200,7 @@ class Desk:
                 future.set_result(answer)
 
 
-def _settling(answer: Answer) -> Callable[[Unit[GroupEvent]], Settled]:
+def _settling(answer: Answer, together_with: Sequence[GroupEvent] = ()) -> Callable[[Unit[GroupEvent]], Settled]:
     def unit(unit: Unit[GroupEvent]) -> Settled:
         found = unit.transaction.execute(
             "select turn, question, state, answered_by from questions where id = ?", (answer.approval,)
@@ -203,7 +213,7 @@ def _settling(answer: Answer) -> Callable[[Unit[GroupEvent]], Settled]:
         if answer.by != _HOST and answer.verdict not in _WORDS[question]:
             message = f"question {answer.approval} takes {' or '.join(_WORDS[question])}, not {answer.verdict}"
             raise ProtocolViolation(message)
-        unit.append(_settled(turn, answer))
+        unit.append(_settled(turn, answer), *together_with)
         return Settled(id=answer.approval, settled=True, verdict=answer.verdict, by=answer.by)
 
     return unit

@@ -22,6 +22,7 @@ from host.record.events import CallFinished, CallRefused, CallRepeated, CallStar
 from host.record.record import Admit, Record
 from host.record.rows import CallRow
 from host.stops import Reason
+from host.tools.names import escaped
 from host.tools.tool import ToolResult
 from host.vault.masking import Masker
 from lanes.errors import StaleGeneration
@@ -116,7 +117,7 @@ class Running:
             if isinstance(error, TimeoutError) and limit.expired():
                 text = f"{passport.name} was ended after {passport.timeout_seconds:g} seconds."
                 return ToolResult(text=text, ok=False, reason=Reason.TIMED_OUT, detail=text)
-            trace = self._masker.text("".join(traceback.format_exception(error)))
+            trace = escaped(self._masker.text("".join(traceback.format_exception(error))))
             _LOG.error("the tool %s failed unexpectedly: %s", passport.name, trace)
             detail = f"{type(error).__name__}: {error}"
             text = f"{passport.name} failed unexpectedly ({detail}). Try another way, or tell the person."

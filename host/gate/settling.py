@@ -1,7 +1,8 @@
 """The last two stages: the result loses its secrets, then goes into the journal before anyone hears of it.
 
 An empty success where content was promised is a failure (REPLY-4). Refused calls end here too: a refusal is an answer
-to the model, with its own event.
+to the model, with its own event. Whatever a tool gives back, its event can be encoded: lone surrogates, as in names
+that are no UTF-8, are shown as escapes (`host.tools.names`).
 """
 
 import hashlib
@@ -14,13 +15,15 @@ from host.passport import STATE_CHANGING, Effect
 from host.record.events import CallFinished, CallRefused
 from host.record.record import Admit, Record
 from host.stops import Reason
+from host.tools.names import escaped
 from host.tools.tool import ToolResult
 from host.vault.masking import Masker
 
 
 def mask(ran: Ran, masker: Masker) -> Masked:
-    """Return the result without lent values and typical forms of secrets (MASK-1)."""
-    return Masked(ran=ran, text=masker.text(ran.result.text), detail=masker.text(ran.result.detail))
+    """Return the result without lent values and typical forms of secrets (MASK-1), as text that can be encoded."""
+    text, detail = masker.text(ran.result.text), masker.text(ran.result.detail)  # a secret may hold such bytes itself
+    return Masked(ran=ran, text=escaped(text), detail=escaped(detail))
 
 
 async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
@@ -32,14 +35,14 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
     finished = CallFinished(
         turn=registered.requested.caller.turn,
         call=registered.requested.call,
-        tool=registered.requested.tool,
+        tool=escaped(registered.requested.tool),
         effect=passport.effect,
         ok=result.ok,
         reason=result.reason,
         detail=masked.detail,
         result=masked.text,
-        result_hash=hashlib.blake2b(masked.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest(),
-        target=registered.target,
+        result_hash=hashlib.blake2b(masked.text.encode(), digest_size=16).hexdigest(),
+        target=escaped(registered.target),
         seconds=ran.seconds,
         recorded=ran.recorded,
     )
@@ -64,18 +67,19 @@ async def settle_refusal(
     A call that was refused before a restart keeps its one event.
     """
     effect, target = known
+    text = escaped(refusal.text)
     before = record.call_of(idempotency_key(requested.caller.turn, requested.call))
     if before is None or before.state != "refused":
         refused = CallRefused(
             turn=requested.caller.turn,
             call=requested.call,
-            tool=requested.tool,
+            tool=escaped(requested.tool),
             effect=effect,
             stage=refusal.stage,
-            rule=refusal.rule,
+            rule=escaped(refusal.rule),
             reason=refusal.reason,
-            result=refusal.text,
-            target=target,
+            result=text,
+            target=escaped(target),
         )
         await record.append(refused, admit=admit)
     return Settled(
@@ -86,7 +90,7 @@ async def settle_refusal(
         misasked=refusal.stage == "registry",
         changed_state=False,
         reason=refusal.reason,
-        text=refusal.text,
+        text=text,
     )
 
 

@@ -20,7 +20,7 @@ import msgspec
 from host.config.home import GroupHome
 from host.config.settings import GroupSettings, ModelSettings, SecretSettings
 from host.context.conversation import Conversation
-from host.errors import ElisError
+from host.errors import AuditFailure, ElisError
 from host.faults import Faults, parse
 from host.gate.desk import Desk
 from host.gate.pipeline import Gate, Places
@@ -33,7 +33,7 @@ from host.groups.session import Session, Sessions
 from host.groups.unrecorded import Unrecorded
 from host.models.conversation import Provider
 from host.policy.policy import Policy
-from host.record.record import Record
+from host.record.record import Admit, Record
 from host.record.rows import MessageRow
 from host.tools.catalogue import tools_of
 from host.tools.jail import Jail
@@ -80,7 +80,7 @@ def open_group(blueprint: Blueprint, masker: Masker | None = None) -> Group:
     masker = masker or Masker()
     record = Record.open(home.journal, _now_us, mask=masker.lent_tree, fault=faults)
     assembled = _Assembled(blueprint, home, record, masker, faults)
-    return Group(assembled.parts(Unrecorded(run / "unrecorded", blueprint.name, assembled.drafts)))
+    return Group(assembled.parts(Unrecorded(run / "unrecorded" / blueprint.name, LANE, assembled.drafts)))
 
 
 class _Assembled:
@@ -127,7 +127,15 @@ class _Assembled:
         )
         self.conversation: Conversation | None = None
         self.lane = Lane(LANE)
-        self.chat = Chat(record, self.lane, self._run_turn, self._torn, queue_limit=settings.lanes.queue, fault=faults)
+        self.chat = Chat(
+            record,
+            self.lane,
+            self._run_turn,
+            self._torn,
+            self._not_recorded,
+            queue_limit=settings.lanes.queue,
+            fault=faults,
+        )
         self.unrecorded: Unrecorded | None = None
         self.closing = False
 
@@ -184,16 +192,21 @@ class _Assembled:
                 await Turn(kit, state, admit, resumed=row is not None).run()
         except ElisError as error:
             self.chat.seal(turn)
-            verdict = Verdict(reason=error.reason, detail=error.message)
-            await self.record.commit(end_unbegun(message, turn, LANE, verdict), admit)
+            await self._end(message, turn, Verdict(reason=error.reason, detail=error.message), admit)
         except asyncio.CancelledError:
             self.chat.seal(turn)
-            await self.record.commit(end_unbegun(message, turn, LANE, STOPPED), admit)
+            await self._end(message, turn, STOPPED, admit)
         finally:
             self.sink.end(turn)
             self.places.seen.forget(turn)
             if token.generation != self.lane.generation:
                 await self.model.leave()
+
+    async def _end(self, message: MessageRow, turn: str, verdict: Verdict, admit: Admit) -> None:
+        try:
+            await self.record.commit(end_unbegun(message, turn, LANE, verdict), admit)
+        except AuditFailure as error:
+            self._not_recorded(turn, error.message)
 
     def _kit(self, model: ModelKit, session: Session, state: TurnState, token: Token) -> TurnKit:
         current = self.chat.current

@@ -7,6 +7,7 @@ them with the journal. It is called from the control door; turns run on the lane
 
 import asyncio
 import concurrent.futures
+import functools
 import logging
 import threading
 import unicodedata
@@ -67,21 +68,27 @@ class Runner(Protocol):
 class Chat:
     """One group's chat lane."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its parts, and who hears of trouble
         self,
         record: Record,
         lane: Lane,
         run_turn: Runner,
         on_torn: Callable[[str], None],
+        not_recorded: Callable[[str, str], None],
         *,
         queue_limit: int,
         fault: Callable[[str], None],
     ) -> None:
-        """Take `run_turn`, which runs a turn, and `on_torn`, told of a turn whose thread had to be abandoned."""
+        """Take `run_turn`, which runs a turn, and who is told of trouble.
+
+        `on_torn` hears of a turn whose thread had to be abandoned, `not_recorded` of one whose final event the journal
+        could not take, with the detail.
+        """
         self._record = record
         self._lane = lane
         self._run_turn = run_turn
         self._on_torn = on_torn
+        self._not_recorded = not_recorded
         self._limit = queue_limit
         self._fault = fault
         self._lock = threading.RLock()
@@ -116,6 +123,7 @@ class Chat:
             else:
                 self._current = Current(first, first.turn or new_turn_id(now_us))
                 self._launch(self._current)
+        self.take_up_parked()
 
     async def say(self, say: Say, message: str) -> Placement:
         """Accept a message durably and place it; raise ResourceBusy (queue full), AlreadySaid or AuditFailure."""
@@ -132,9 +140,45 @@ class Chat:
         placed, turn = await self._place(row, Priority(say.priority), received)
         return _placement(placed, turn, after_seq)
 
-    async def unpark(self, turn: str, message: MessageRow) -> None:
-        """Let a parked turn go on, behind what people said meanwhile (APR-4)."""
-        await self._place(msgspec.structs.replace(message, turn=turn), Priority.LATER)
+    async def place_again(self, row: MessageRow) -> Placement:
+        """Place a message that was accepted before and did not get where it was to go."""
+        after_seq = self._record.journal.last_seq()
+        placed, turn = await self._place(row, Priority(row.priority))
+        return _placement(placed, turn, after_seq)
+
+    def take_up_parked(self) -> None:
+        """Queue the parked turns whose question has its answer, behind what people said meanwhile (APR-4).
+
+        Called whenever an answer became durable, a turn ended, or the group was opened: who comes last finds both the
+        answer and the parked turn, whatever their order. What does not fit the queue is taken up later.
+        """
+        for turn in self._record.answered_turns():
+            message = self._record.message(turn.message)
+            if message is None:
+                continue
+            row = msgspec.structs.replace(message, turn=turn.turn)
+            with self._lock:
+                if self._knows(row.id):
+                    continue
+                try:
+                    placed = self._queue.offer(row.id, Priority.LATER, self._record.now_us())
+                except (QueueFull, IllegalMove):
+                    continue
+                _, current, posted = self._decide(row, placed, None)
+            posted.add_done_callback(functools.partial(self._taken_up, placed, current))
+
+    def _taken_up(
+        self, placed: Placed, current: Current | None, posted: "concurrent.futures.Future[tuple[int, ...]]"
+    ) -> None:
+        if posted.exception() is not None:
+            self._take_back(placed.message)
+        elif placed.disposition is Disposition.STARTED and current is not None:
+            with self._lock:
+                self._launch(current)
+
+    def _knows(self, message: str) -> bool:
+        """Whether a message waits or runs; `_lock` is held."""
+        return message in self._waiting or (self._current is not None and self._current.message.id == message)
 
     async def release(self, message: str) -> Placement:
         """Let a held message go on; raise NotFound."""
@@ -168,7 +212,8 @@ class Chat:
             if current is not None:
                 current.stopped = STOPPED
             asked = StopRequested(lane=LANE, all_lanes=all_lanes, by=by)
-            posted = self._record.post(asked, *(MessagePlaced(message=id_, disposition="held") for id_ in held))
+            placed = [MessagePlaced(turn=self._waiting[id_].turn, message=id_, disposition="held") for id_ in held]
+            posted = self._record.post(asked, *placed)
         if current is not None:
             await self._bring_to_end(current, STOPPED)
         await self._record.settled(posted)
@@ -208,14 +253,14 @@ class Chat:
                 return []
             return [self._waiting.pop(message) for message in self._queue.take_steered()]
 
-    def forget_steered(self, message: str) -> None:
-        """A steered message turned out to be the answer to a question: it enters the turn as that."""
+    def withhold(self, message: str) -> MessageRow | None:
+        """Take a waiting message out, without a word in the journal; return it, or None when it has moved on."""
         with self._lock:
             try:
                 self._queue.drop(message)
             except IllegalMove:
-                return  # the turn has taken it already; it hears the words twice rather than never
-            self._waiting.pop(message, None)
+                return None
+            return self._waiting.pop(message, None)
 
     def seal(self, turn: str) -> None:
         """The turn is about to get its final event: a message that comes now is not promised to it any more."""
@@ -323,8 +368,13 @@ class Chat:
 
     def _end_unbegun(self, current: Current, verdict: Verdict) -> None:
         unit = end_unbegun(current.message, current.turn, LANE, verdict)
-        ended = self._record.journal.commit(unit)
-        ended.add_done_callback(lambda _: self._advance(current))
+
+        def told(ended: "concurrent.futures.Future[tuple[int, bool]]") -> None:
+            if (error := ended.exception()) is not None:
+                self._not_recorded(current.turn, str(error))
+            self._advance(current)
+
+        self._record.journal.commit(unit).add_done_callback(told)
 
     def _advance(self, current: Current) -> None:
         """The turn is over: start what comes next."""
@@ -334,6 +384,7 @@ class Chat:
                 self._begin(self._queue.ended(self._record.now_us()))
         if not current.over.done():
             current.over.set_result(None)
+        self.take_up_parked()
 
     def _begin(self, message: str | None) -> None:
         """Start a message that waited; `_lock` is held."""
@@ -359,6 +410,8 @@ class Chat:
             await self._record.commit(end_unbegun(current.message, current.turn, LANE, verdict))
             replaced = LaneReplaced(turn=current.turn, lane=LANE, generation=generation, why="did not end in time")
             await self._record.append(replaced)
+        except AuditFailure as error:
+            self._not_recorded(current.turn, error.message)
         finally:
             self._advance(current)
 

@@ -33,11 +33,12 @@ from host.groups.session import Sessions
 from host.groups.unrecorded import Unrecorded
 from host.groups.views import approval_view, event_view, found_view, turn_view
 from host.ids import MESSAGE, new_id
-from host.record.events import MessageEntered, RequestSent
+from host.record.events import MessageEntered, MessageReceived, RequestSent
 from host.record.record import Record
 from host.record.rows import MessageRow, QuestionRow
 from host.stops import Reason
 from host.turn.ending import Verdict, end_turn
+from lanes.events import MessagePlaced
 from memory.errors import JournalError
 
 _LOG: Final = logging.getLogger(__name__)
@@ -106,7 +107,7 @@ class Group:
             assert known is not None  # noqa: S101 - it was found a moment ago
             return _placement_of(known)
         if question is not None and placement.disposition == "steered":
-            await self._answer(question, message, say)
+            return await self._answer(question, placement, say)
         return placement
 
     async def stop(self, lane: str, *, all_lanes: bool, by: str) -> Stopped:
@@ -116,12 +117,12 @@ class Group:
         stopped = await self._chat.stop(all_lanes=all_lanes, by=by)
         if not all_lanes:
             return stopped
-        parked = [row.turn for row in self._record.open_turns() if row.state == "parked"]
-        for turn in parked:
-            self._parts.desk.withdraw_turn(turn)
+        parked = [row for row in self._record.open_turns() if row.state == "parked"]
+        for row in parked:
+            self._chat.withhold(row.message)
             verdict = Verdict(reason=Reason.INTERRUPTED, detail="stopped by a person while it was parked")
-            await self._record.commit(end_turn(turn, verdict))
-        return msgspec.structs.replace(stopped, turns=(*stopped.turns, *parked))
+            await self._record.commit(end_turn(row.turn, verdict))
+        return msgspec.structs.replace(stopped, turns=(*stopped.turns, *(row.turn for row in parked)))
 
     async def view(self) -> GroupView:
         """Return the group at a glance."""
@@ -188,9 +189,7 @@ class Group:
         if question is None:
             raise NotFound(f"group {self.name} has no question {approval!r}")
         settled = await self._parts.desk.settle(approval, verdict=verdict, by=by, text=self._parts.mask(text))
-        turn = self._record.turn(question.turn)
-        if settled.settled and turn is not None and turn.state == "parked":
-            await self._unpark(turn.turn, turn.message)
+        self._chat.take_up_parked()
         return Settlement(id=settled.id, settled=settled.settled, verdict=settled.verdict, by=settled.by)
 
     async def queue(self) -> tuple[Queued, ...]:
@@ -255,23 +254,32 @@ class Group:
                 return question
         return None
 
-    async def _answer(self, question: QuestionRow, message: str, say: Say) -> None:
-        """A message to a turn that asked for words is the answer; it does not enter the turn a second time."""
-        self._chat.forget_steered(message)
-        entered = MessageEntered(turn=question.turn, message=message, text="", step=0)
-        await self._record.append(entered)
-        await self._parts.desk.settle(question.id, verdict="answered", by=say.principal, text=say.text)
+    async def _answer(self, question: QuestionRow, placement: Placement, say: Say) -> Placement:
+        """A message to a turn that asked for words is the answer; it does not enter the turn a second time.
+
+        Answer and entry are one unit. If somebody or something else settled the question first, the message is
+        placed again and reaches the model as any other.
+        """
+        row = self._chat.withhold(placement.message)
+        if row is None:
+            return placement
+        entered = MessageEntered(turn=question.turn, message=placement.message, text="", step=0)
+        settled = await self._parts.desk.settle(
+            question.id, verdict="answered", by=say.principal, text=say.text, together_with=(entered,)
+        )
+        return placement if settled.settled else await self._chat.place_again(row)
 
     async def _stop_word(self, say: Say) -> Placement:
         after_seq = self._record.journal.last_seq()
-        stopped = await self.stop("", all_lanes=False, by=say.principal)
-        turn = stopped.turns[0] if stopped.turns else ""
-        return Placement(message="", turn=turn, disposition="stopped", position=0, after_seq=after_seq)
-
-    async def _unpark(self, turn: str, message: str) -> None:
-        row = self._record.message(message)
-        if row is not None:
-            await self._chat.unpark(turn, row)
+        current = self._chat.current
+        turn = current.turn if current is not None else ""
+        message = new_id(MESSAGE, self._record.now_us())
+        await self._record.append(
+            MessageReceived(message=message, key=say.key, text=say.text, priority="now", principal=say.principal),
+            MessagePlaced(turn=turn, message=message, disposition="stopped"),
+        )
+        await self.stop("", all_lanes=False, by=say.principal)
+        return Placement(message=message, turn=turn, disposition="stopped", position=0, after_seq=after_seq)
 
     async def _recover(self) -> None:
         """Enter final events that the journal could not take, as soon as it takes events again (TURN-2)."""
@@ -282,7 +290,6 @@ class Group:
 
 def _placement_of(row: MessageRow) -> Placement:
     """Return what became of a message that is sent again."""
-    disposition = {"queued": "queued", "held": "held", "steered": "steered", "entered": "steered"}.get(
-        row.state, "started"
-    )
+    same = {"queued", "held", "steered", "stopped"}
+    disposition = row.state if row.state in same else "steered" if row.state == "entered" else "started"
     return Placement(message=row.id, turn=row.turn, disposition=disposition, position=0, after_seq=row.seq - 1)

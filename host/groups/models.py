@@ -69,7 +69,7 @@ class GroupModel:
             price=Price(
                 input=price.input if price else 0.0,
                 output=price.output if price else 0.0,
-                cache_read=price.cache_read if price else 0.0,
+                cache_read=price.cache_read if price else None,
                 known=price is not None,
             ),
             tools="tools" in settings.capabilities,

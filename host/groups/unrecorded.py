@@ -1,6 +1,8 @@
 """Final events that the journal could not take: told from memory, kept as files, entered exactly once (TURN-2)."""
 
 import logging
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -9,10 +11,12 @@ import msgspec
 from host.groups.drafts import Drafts
 from host.groups.port import EventView
 from host.groups.views import event_data, instant
-from host.record.events import TurnEnded
+from host.record.events import GroupEvent, TurnEnded
 from host.record.record import Record
 from host.stops import Outcome, Reason
+from host.turn.beginning import end_unbegun
 from host.turn.ending import Verdict, end_turn
+from memory.journal import Unit
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -25,9 +29,10 @@ class _Copy(msgspec.Struct, frozen=True, kw_only=True):
 class Unrecorded:
     """The final events of one group that wait for its journal."""
 
-    def __init__(self, folder: Path, group: str, drafts: Drafts) -> None:
+    def __init__(self, folder: Path, lane: str, drafts: Drafts) -> None:
+        """Keep copies in `folder`, which is this group's alone."""
         self._folder = folder
-        self._group = group
+        self._lane = lane
         self._drafts = drafts
         self._pending: dict[str, str] = {}
 
@@ -58,30 +63,48 @@ class Unrecorded:
             verified=False,
         )
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            self._file(turn).write_bytes(msgspec.json.encode(_Copy(turn=turn, detail=detail)))
+            self._write(turn, msgspec.json.encode(_Copy(turn=turn, detail=detail)))
         except OSError:
+            # The full disk that the journal met may be this one too. Without a copy the turn is resumed at a restart.
             _LOG.exception("the final event of turn %s can be kept in memory only", turn)
         seq, at = record.journal.last_seq(), instant(record.now_us())
         self._drafts.tell(EventView(seq=seq, at=at, turn=turn, kind="turn_ended", data=event_data(ended)))
 
     def enter(self, record: Record) -> None:
         """At start: enter what an earlier process could not."""
-        for file in sorted(self._folder.glob(f"{self._group}-*.json")):
-            copy = msgspec.json.decode(file.read_bytes(), type=_Copy)
-            record.journal.commit(end_turn(copy.turn, _verdict(copy.detail))).result()
+        for file in sorted(self._folder.glob("*.json")):
+            try:
+                copy = msgspec.json.decode(file.read_bytes(), type=_Copy)
+            except msgspec.DecodeError:
+                _LOG.exception("%s cannot be read; it is put aside, and its turn is resumed", file)
+                file.rename(file.with_suffix(".unreadable"))
+                continue
+            record.journal.commit(_entering(record, self._lane, copy.turn, copy.detail)).result()
             file.unlink(missing_ok=True)
 
     async def enter_later(self, record: Record) -> None:
         """Enter what waits; raise AuditFailure while the journal still cannot take it."""
         for turn, detail in list(self._pending.items()):
-            await record.commit(end_turn(turn, _verdict(detail)))
+            await record.commit(_entering(record, self._lane, turn, detail))
             self._file(turn).unlink(missing_ok=True)
-            del self._pending[turn]
+            self._pending.pop(turn, None)
+
+    def _write(self, turn: str, data: bytes) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        file = self._file(turn)
+        fresh = file.with_suffix(".new")
+        with fresh.open("wb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+        fresh.rename(file)
 
     def _file(self, turn: str) -> Path:
-        return self._folder / f"{self._group}-{turn}.json"
+        return self._folder / f"{turn}.json"
 
 
-def _verdict(detail: str) -> Verdict:
-    return Verdict(reason=Reason.AUDIT_FAILURE, detail=detail)
+def _entering(record: Record, lane: str, turn: str, detail: str) -> Callable[[Unit[GroupEvent]], tuple[int, bool]]:
+    """Return the unit that enters a final event, also of a turn that never came to its start."""
+    verdict = Verdict(reason=Reason.AUDIT_FAILURE, detail=detail)
+    message = record.beginning_of(turn)
+    return end_turn(turn, verdict) if message is None else end_unbegun(message, turn, lane, verdict)

@@ -14,7 +14,17 @@ import msgspec
 from host.config.settings import ModelSettings
 from host.models.calls import CallDraft, argument_object, as_words, new_call_id
 from host.models.connection import Connection, checked_url, error_text
-from host.models.conversation import AskedCall, AttemptError, Inference, Message, Replied, Result, Said, ToolSpec
+from host.models.conversation import (
+    Arrived,
+    AskedCall,
+    AttemptError,
+    Inference,
+    Message,
+    Replied,
+    Result,
+    Said,
+    ToolSpec,
+)
 from host.models.retry import SILENCE_SECONDS
 from host.stops import Reason
 
@@ -51,6 +61,7 @@ class _Block(msgspec.Struct):
 class _Delta(msgspec.Struct, gc=False):
     type: str = ""
     text: str = ""
+    thinking: str = ""
     partial_json: str = ""
     stop_reason: str | None = None
 
@@ -71,7 +82,8 @@ _decode: Final = msgspec.json.Decoder(_Event).decode
 class MessagesReader:
     """Assembles one reply."""
 
-    def __init__(self, on_text: Callable[[str], None]) -> None:
+    def __init__(self, on_text: Callable[[str], None], arrived: Arrived | None = None) -> None:
+        self.arrived = arrived or Arrived()
         self._on_text = on_text
         self._texts: list[str] = []
         self._calls: dict[int, CallDraft] = {}
@@ -121,23 +133,23 @@ class MessagesReader:
         if self._finish is None:
             detail = "the stream ended before the reply did" if self.begun else "the server answered without a reply"
             raise AttemptError(detail, retryable=True, received=self.received)
-        usage = self._usage
-        cached = usage.cache_read_input_tokens or 0
-        fresh = usage.input_tokens
         return Inference(
             text=self.received,
             calls=self._asked(),
             finish=self._finish,
-            tokens_in=None if fresh is None else fresh + cached + (usage.cache_creation_input_tokens or 0),
-            tokens_out=usage.output_tokens,
-            tokens_cached=cached,
+            tokens_in=self.arrived.tokens_in,
+            tokens_out=self.arrived.tokens_out,
+            tokens_cached=self.arrived.tokens_cached,
         )
 
     def _start(self, index: int, block: _Block) -> None:
         if block.type == "tool_use":
             draft = self._calls[index] = CallDraft(block.id, block.name)
+            self.arrived.output_bytes += len(block.name.encode())
             if block.input:
-                draft.arguments.append(_encode(block.input).decode())
+                given = _encode(block.input)
+                draft.arguments.append(given.decode())
+                self.arrived.output_bytes += len(given)
         elif block.type == "text":
             self._text(block.text)
 
@@ -149,17 +161,27 @@ class MessagesReader:
             if draft is None:
                 raise self._violation("the server sent arguments of a call that it had not begun")
             draft.arguments.append(delta.partial_json)
+            self.arrived.output_bytes += len(delta.partial_json.encode())
+        elif delta.type == "thinking_delta":
+            self.arrived.output_bytes += len(delta.thinking.encode())
 
     def _text(self, text: str) -> None:
         if text:
             self._texts.append(text)
+            self.arrived.output_bytes += len(text.encode())
             self._on_text(text)
 
     def _count(self, usage: _Usage | None) -> None:
         """Take the counts that are given; later ones are totals and replace earlier ones."""
-        if usage is not None:
-            known, given = msgspec.structs.asdict(self._usage), msgspec.structs.asdict(usage)
-            self._usage = _Usage(**known | {name: count for name, count in given.items() if count is not None})
+        if usage is None:
+            return
+        known, given = msgspec.structs.asdict(self._usage), msgspec.structs.asdict(usage)
+        self._usage = total = _Usage(**known | {name: count for name, count in given.items() if count is not None})
+        cached = total.cache_read_input_tokens or 0
+        if total.input_tokens is not None:
+            self.arrived.tokens_in = total.input_tokens + cached + (total.cache_creation_input_tokens or 0)
+        self.arrived.tokens_out = total.output_tokens
+        self.arrived.tokens_cached = cached
 
     def _asked(self) -> tuple[AskedCall, ...]:
         return tuple(
@@ -239,9 +261,9 @@ class AnthropicProvider:
         switch = b',"tool_choice":{"type":"none"}' if self._tools and not tools_allowed else b""
         return b'],"max_tokens":%d%b}' % (max_tokens, switch)
 
-    async def infer(self, body: bytes, on_text: Callable[[str], None]) -> Inference:
+    async def infer(self, body: bytes, on_text: Callable[[str], None], arrived: Arrived | None = None) -> Inference:
         """Send `body` once and return the whole reply; raise AttemptError."""
-        reader = MessagesReader(on_text)
+        reader = MessagesReader(on_text, arrived)
         await self._connection.exchange(body, reader)
         return reader.result()
 

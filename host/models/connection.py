@@ -21,7 +21,7 @@ import httpx2
 import msgspec
 
 from host.errors import SettingsError
-from host.models.conversation import AttemptError
+from host.models.conversation import Arrived, AttemptError
 from host.models.retry import SILENCE_SECONDS, is_retryable, retry_after_seconds
 from host.models.sse import EventStream, EventTooLong
 from host.stops import Reason
@@ -41,6 +41,11 @@ class Reader(Protocol):
     @property
     def received(self) -> str:
         """The text that has arrived."""
+        ...
+
+    @property
+    def arrived(self) -> Arrived:
+        """What has come so far, for those who charge it."""
         ...
 
     @property
@@ -148,10 +153,13 @@ class Connection:
             try:
                 if response.status_code != _OK:
                     raise await self._refusal(response)
+                reader.arrived.accepted = True
                 await self._read(response, reader)
             finally:
                 await response.aclose()
         except httpx2.RequestError as error:
+            if isinstance(error, httpx2.ReadTimeout):
+                reader.arrived.accepted = True  # it has the whole request, and may well be at work on it
             if not reader.complete:
                 raise self._broken(error, reader) from error
         except EventTooLong as error:

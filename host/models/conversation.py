@@ -75,6 +75,20 @@ class Inference(msgspec.Struct, frozen=True, kw_only=True):
     tokens_cached: int = 0
 
 
+class Arrived:
+    """What has come of one reply so far. The provider fills it in while it reads, whatever ends the reading.
+
+    A reply that breaks off is charged by it (BUD-3), be it broken by the server, by silence or by the person.
+    """
+
+    def __init__(self) -> None:
+        self.accepted = False  # the server took the request: it began to answer, or was silent over the whole of it
+        self.output_bytes = 0  # of text, of calls and of thinking
+        self.tokens_in: int | None = None  # as the server counted them, cached ones included; None: not told (yet)
+        self.tokens_out: int | None = None  # may be the count at the reply's beginning
+        self.tokens_cached = 0
+
+
 class AttemptError(Exception):
     """One attempt at an inference failed."""
 
@@ -118,8 +132,11 @@ class Provider(Protocol):
         """Return what ends the body; the wrap-up forbids tools here, so that the head stays the same."""
         ...
 
-    async def infer(self, body: bytes, on_text: Callable[[str], None]) -> Inference:
-        """Send `body`, pass text on as it arrives, return the whole; raise AttemptError (or CancelledError)."""
+    async def infer(self, body: bytes, on_text: Callable[[str], None], arrived: Arrived | None = None) -> Inference:
+        """Send `body`, pass text on as it arrives, return the whole; raise AttemptError (or CancelledError).
+
+        `arrived` is kept up to date, so that the caller knows what had come whatever ended the inference.
+        """
         ...
 
     async def aclose(self) -> None:

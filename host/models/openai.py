@@ -13,7 +13,17 @@ import msgspec
 from host.config.settings import ModelSettings
 from host.models.calls import CallDraft, argument_object, as_words, new_call_id
 from host.models.connection import Connection, checked_url, error_text
-from host.models.conversation import AskedCall, AttemptError, Inference, Message, Replied, Result, Said, ToolSpec
+from host.models.conversation import (
+    Arrived,
+    AskedCall,
+    AttemptError,
+    Inference,
+    Message,
+    Replied,
+    Result,
+    Said,
+    ToolSpec,
+)
 from host.models.retry import SILENCE_SECONDS, is_retryable
 from host.stops import Reason
 
@@ -51,6 +61,8 @@ class _CallPart(msgspec.Struct):
 class _Words(msgspec.Struct):
     content: str | list[_Part] | None = None
     refusal: str | None = None
+    reasoning_content: Any = None  # thinking, in the two names that it goes by; it is charged, not shown
+    reasoning: Any = None
     tool_calls: list[_CallPart] | None = None
 
 
@@ -82,12 +94,12 @@ _decode: Final = msgspec.json.Decoder(_Chunk).decode
 class ChatReader:
     """Assembles one reply."""
 
-    def __init__(self, on_text: Callable[[str], None]) -> None:
+    def __init__(self, on_text: Callable[[str], None], arrived: Arrived | None = None) -> None:
+        self.arrived = arrived or Arrived()
         self._on_text = on_text
         self._texts: list[str] = []
         self._calls: dict[int, CallDraft] = {}
         self._last: CallDraft | None = None
-        self._usage: _Usage | None = None
         self._finish: str | None = None
         self._done = False
         self.begun = False  # whether a reply has begun
@@ -120,15 +132,13 @@ class ChatReader:
         if not self.complete:
             detail = "the stream ended before the reply did" if self.begun else "the server answered without a reply"
             raise AttemptError(detail, retryable=True, received=self.received)
-        usage = self._usage or _Usage()
-        details = usage.prompt_tokens_details
         return Inference(
             text=self.received,
             calls=self._asked(),
             finish=self._finish or "",
-            tokens_in=usage.prompt_tokens,
-            tokens_out=usage.completion_tokens,
-            tokens_cached=(details.cached_tokens or 0) if details is not None else 0,
+            tokens_in=self.arrived.tokens_in,
+            tokens_out=self.arrived.tokens_out,
+            tokens_cached=self.arrived.tokens_cached,
         )
 
     def _take(self, data: bytes) -> None:
@@ -139,16 +149,25 @@ class ChatReader:
         if chunk.error is not None:
             raise self._failure(data, chunk.error)
         if chunk.usage is not None:
-            self._usage = chunk.usage
+            self._count(chunk.usage)
         if chunk.choices:
             self.begun = True
             self._choice(chunk.choices[0])
         elif chunk.choices is None and chunk.usage is None:
             raise self._violation("the server's answer has no choices")
 
+    def _count(self, usage: _Usage) -> None:
+        details = usage.prompt_tokens_details
+        self.arrived.tokens_in = usage.prompt_tokens
+        self.arrived.tokens_out = usage.completion_tokens
+        self.arrived.tokens_cached = (details.cached_tokens or 0) if details is not None else 0
+
     def _choice(self, choice: _Choice) -> None:
         words = choice.delta or choice.message
         if words is not None:
+            thought = words.reasoning_content or words.reasoning
+            if isinstance(thought, str):
+                self.arrived.output_bytes += len(thought.encode())
             self._text(words)
             for part in words.tool_calls or ():
                 self._call(part)
@@ -161,6 +180,7 @@ class ChatReader:
             content = "".join(part.text for part in content if part.type == "text")
         if content:
             self._texts.append(content)
+            self.arrived.output_bytes += len(content.encode())
             self._on_text(content)
 
     def _call(self, part: _CallPart) -> None:
@@ -173,6 +193,7 @@ class ChatReader:
             given = _encode(given).decode()
         if given:
             draft.arguments.append(given)
+        self.arrived.output_bytes += len((function.name or "").encode()) + len((given or "").encode())
         self._last = draft
 
     def _draft_for(self, part: _CallPart, function: _Function) -> CallDraft:
@@ -269,9 +290,9 @@ class OpenAIProvider:
         switch = b',"tool_choice":"none"' if self._tools and not tools_allowed else b""
         return b'],"%b":%d%b}' % (self._limit.encode(), max_tokens, switch)
 
-    async def infer(self, body: bytes, on_text: Callable[[str], None]) -> Inference:
+    async def infer(self, body: bytes, on_text: Callable[[str], None], arrived: Arrived | None = None) -> Inference:
         """Send `body` once and return the whole reply; raise AttemptError."""
-        reader = ChatReader(on_text)
+        reader = ChatReader(on_text, arrived)
         await self._connection.exchange(body, reader)
         return reader.result()
 

@@ -39,6 +39,7 @@ _PLACED_STATE: Final = {
     "queued": "queued",
     "interrupting": "queued",
     "held": "held",
+    "stopped": "stopped",
 }
 _PROGRESS: Final = (ResponseReceived, CallStarted, CallFinished, CallRefused, ApprovalAsked, ApprovalSettled)
 
@@ -221,6 +222,9 @@ def _turn(tx: Transaction, stored: Stored[GroupEvent]) -> None:
                 "update turns set state = 'ended', ended_seq = ?, outcome = ?, reason = ? where turn = ?",
                 (stored.seq, ended.outcome, ended.reason or "", ended.turn),
             )
-            tx.execute("update messages set state = 'done' where turn = ? and state = 'running'", (ended.turn,))
+            tx.execute(
+                "update messages set state = 'done' where id = (select message from turns where turn = ?)",
+                (ended.turn,),
+            )
         case _:
             pass

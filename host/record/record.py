@@ -175,9 +175,8 @@ class Record:
 
     def open_messages(self) -> list[MessageRow]:
         """Return messages that wait, are held, or run, in order of arrival."""
-        return self._all(
-            MessageRow, "select * from messages where state not in ('done', 'dropped', 'entered') order by seq"
-        )
+        sql = "select * from messages where state not in ('done', 'dropped', 'entered', 'stopped') order by seq"
+        return self._all(MessageRow, sql)
 
     def turn(self, turn: str) -> TurnRow | None:
         """Return one turn."""
@@ -186,6 +185,23 @@ class Record:
     def open_turns(self) -> list[TurnRow]:
         """Return turns without a final event, oldest first."""
         return self._all(TurnRow, "select * from turns where state <> 'ended' order by started_seq")
+
+    def beginning_of(self, turn: str) -> MessageRow | None:
+        """Return the message that began `turn`, also while the turn has not come to its start."""
+        sql = (
+            "select * from messages where id = (select message from turns where turn = ?1)"
+            " or (turn = ?1 and state = 'running')"
+        )
+        return self._one(MessageRow, sql, (turn,))
+
+    def answered_turns(self) -> list[TurnRow]:
+        """Return parked turns whose question needs no answer any more, oldest first."""
+        sql = (
+            "select * from turns where state = 'parked' and not exists"
+            " (select 1 from questions where questions.turn = turns.turn and questions.state = 'waiting')"
+            " order by started_seq"
+        )
+        return self._all(TurnRow, sql)
 
     def latest_turns(self, limit: int, before: str = "") -> list[TurnRow]:
         """Return the newest turns, newest first, older than the turn `before` if it is given."""

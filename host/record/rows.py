@@ -16,7 +16,7 @@ class MessageRow(msgspec.Struct, frozen=True):
     priority: str
     principal: str
     unattended: bool
-    state: str  # received | queued | held | steered | entered | running | done | dropped
+    state: str  # received | queued | held | steered | entered | running | done | dropped | stopped
     turn: str
 
 

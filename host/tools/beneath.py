@@ -107,6 +107,8 @@ class _Walk:
     def open(self, path: str, flags: int) -> int:
         """Walk to the end of `path` and open that with `flags`."""
         todo = _reversed_parts(path)
+        if path.endswith(("/", "/.")):  # such a path means a folder, whatever it ends on
+            flags |= os.O_DIRECTORY
         try:
             while todo:
                 part = todo.pop()

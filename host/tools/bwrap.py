@@ -217,8 +217,8 @@ class BwrapSandbox:
 
 
 def _inside(cwd: str, roots: Sequence[Root]) -> str:
-    shown = place_of(cwd, [root.name for root in roots[1:]]).shown
-    return WORKSPACE if shown == "." else f"{WORKSPACE}/{shown}"
+    path = place_of(cwd, [root.name for root in roots[1:]]).path
+    return WORKSPACE if path == "." else f"{WORKSPACE}/{path}"
 
 
 _MISSING: Final = (

@@ -22,6 +22,7 @@ from host.tools import beneath, trash
 from host.tools.paths import WORKSPACE, Place
 from host.tools.replace import Existing, existing, prepared, read_all, reopen, sync
 from host.tools.roots import Root, Roots, Target
+from host.tools.seen import ChangedSince
 
 _SHOWN_CHARS: Final = 200  # of a path in a message: the rest of a longer one tells nothing more
 
@@ -31,6 +32,13 @@ Admit = Callable[[str, Existing | None], None]
 
 class Missing(ToolFailed):
     """There is no such file; list_files shows what there is."""
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """What a path leads to."""
+
+    place: Place  # links resolved
+    file: bool  # a regular file; else a folder
 
 
 class Content(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,10 +117,10 @@ class Jail:
             raise ToolFailed(message)
         return Content(shown=real.shown, data=data)
 
-    def is_file(self, path: str) -> bool:
-        """Say whether `path` is a regular file; raise Missing, PathViolation."""
-        with _translating(path), self._roots.opened(self._roots.place(path)) as (descriptor, _):
-            return stat.S_ISREG(_refuse_special(descriptor, path).st_mode)
+    def find(self, path: str) -> Found:
+        """Return the file or folder that `path` leads to; raise Missing, PathViolation."""
+        with _translating(path), self._roots.opened(self._roots.place(path)) as (descriptor, real):
+            return Found(place=real, file=stat.S_ISREG(_refuse_special(descriptor, path).st_mode))
 
     @contextmanager
     def folder(self, path: str) -> Generator[tuple[int, Place]]:
@@ -128,24 +136,37 @@ class Jail:
         """Make `data` the content of `path` in one step; folders on the way are made, the old version is kept.
 
         What `admit` raises leaves all as it was. Content that stands there already is not written again, so a call
-        repeated under its `key` changes nothing and gets the same answer.
+        repeated under its `key` changes nothing and gets the same answer. Raises ChangedSince when the call was at
+        this file before and somebody changed the file since: their work is not written over.
         """
         with _translating(path), self._roots.target(self._roots.place(path)) as target:
             with existing(target.folder, target.name, target.shown) as old:
-                if old is None or not old.holds(data):
-                    self._replace(target, data, old, key, admit)
-            earlier = trash.kept(self._roots.workspace, key, target.name)
+                if old is not None and old.holds(data):
+                    earlier = trash.kept(self._roots.workspace, key, target.name)
+                else:
+                    earlier = self._replace(target, data, old, key, admit)
         return Written(shown=target.shown, earlier=earlier)
 
-    def _replace(self, target: Target, data: bytes, old: Existing | None, key: str, admit: Admit) -> None:
+    def _replace(self, target: Target, data: bytes, old: Existing | None, key: str, admit: Admit) -> str | None:
+        workspace = self._roots.workspace
         with prepared(target.folder, data, old) as temporary:
             with self._changing, existing(target.folder, target.name, target.shown) as now:
                 admit(target.shown, now)
-                if now is not None:
-                    version = trash.Version(folder=target.folder, name=target.name, descriptor=now.descriptor)
-                    trash.keep(self._roots.workspace, key, version)
+                version = None if now is None else _version(target, now)
+                if trash.changed_since(workspace, key, target.name, version):
+                    message = (
+                        f"this call was at {target.shown} already before the host stopped, and somebody changed the "
+                        "file since; it was left as it is. Read it again first, and write what is still missing"
+                    )
+                    raise ChangedSince(message)
+                earlier = trash.keep(workspace, key, target.name, version)
                 os.rename(temporary, target.name, src_dir_fd=target.folder, dst_dir_fd=target.folder)
         sync(target.folder)
+        return earlier
+
+
+def _version(target: Target, present: Existing) -> trash.Version:
+    return trash.Version(folder=target.folder, name=target.name, descriptor=present.descriptor)
 
 
 def _refuse_special(descriptor: int, path: str) -> os.stat_result:

@@ -12,6 +12,7 @@ from host.passport import Decision, Effect, KnownFailure, Passport, Replay
 from host.stops import Reason
 from host.tools.globs import matches
 from host.tools.jail import Jail
+from host.tools.names import escaped
 from host.tools.paths import Place
 from host.tools.text import ANSWER_BYTES, call, counted
 from host.tools.tool import Scope, ToolResult
@@ -45,7 +46,8 @@ _LISTING: Final = Passport(
     name="list_files",
     summary=(
         "List files and folders of the workspace: folders end in '/', files have their size in bytes, links show "
-        "their target. .git, node_modules and the like are named but entered only when given as path."
+        "their target. .git, node_modules and the like are named but entered only when given as path. A name that is "
+        r"no UTF-8 is shown, and taken by all tools, with escapes like \xe9."
     ),
     arguments=ListFilesArguments,
     effect=Effect.READ,
@@ -83,7 +85,7 @@ class _Listing:
         if self._arguments.cursor and not after(entry.path, self._arguments.cursor):
             self.before += 1
             return
-        size = len(line.encode(errors="surrogateescape")) + 1
+        size = len(line.encode()) + 1
         full = len(self.lines) >= self._arguments.limit or self._size + size > ANSWER_BYTES
         if self.total - 1 == self.before + len(self.lines) and not full:
             self.lines.append(line)
@@ -135,8 +137,8 @@ def _line(entry: Entry) -> str:
             return f"{entry.path} {entry.size}"
         case "link":
             with suppress(OSError):
-                name = entry.path.rpartition("/")[2]
-                return f"{entry.path} -> {MachinePath(f'/proc/self/fd/{entry.folder}/{name}').readlink()}"
+                target = MachinePath(f"/proc/self/fd/{entry.folder}/{entry.name}").readlink()
+                return f"{entry.path} -> {escaped(str(target))}"
             return f"{entry.path} -> ?"
         case _:
             return f"{entry.path} (device, pipe or socket)"

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from host.errors import PathViolation
+from host.tools.names import escaped
 
 WORKSPACE: Final = "/workspace"
 PRIVATE: Final = ".elis"  # the host's own folder in a workspace: readable, never written by tools
@@ -23,16 +24,16 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     inner: str  # no "..", no leading slash; "." is the root itself
 
     @property
+    def path(self) -> str:
+        """The path relative to `/workspace` as the disk has it; "." is the workspace itself."""
+        if not self.root:
+            return self.inner or "."
+        return self.root if self.inner in {"", "."} else f"{self.root}/{self.inner}"
+
+    @property
     def shown(self) -> str:
-        """The path as the model and people see it, relative to `/workspace`."""
-        return shown(self.root, self.inner)
-
-
-def shown(root: str, inner: str) -> str:
-    """Join a root's name and a path beneath it to a path relative to `/workspace`; "." is the workspace itself."""
-    if not root:
-        return inner or "."
-    return root if inner in {"", "."} else f"{root}/{inner}"
+        """The path as the model and people see it: in it, a name that is no UTF-8 is escaped."""
+        return escaped(self.path)
 
 
 def place_of(path: str, folders: Collection[str]) -> Place:
@@ -66,7 +67,7 @@ def _beneath_workspace(path: str) -> str:
         message = "the path holds a NUL character; leave it out"
         raise PathViolation(message)
     try:
-        path.encode()
+        path.encode(errors="surrogateescape")  # a byte of a name that is no UTF-8 may well come from the disk
     except UnicodeEncodeError:
         message = "the path holds characters that are no Unicode text; name the file by valid characters"
         raise PathViolation(message) from None

@@ -17,7 +17,8 @@ import msgspec
 from host.config.settings import FolderSettings
 from host.errors import PathViolation, SettingsError, ToolFailed
 from host.tools import beneath
-from host.tools.paths import PRIVATE, WORKSPACE, Place, place_of, shown
+from host.tools.names import unescaped
+from host.tools.paths import PRIVATE, WORKSPACE, Place, place_of
 from host.tools.replace import sync
 
 _FOLDER: Final = os.O_PATH | os.O_DIRECTORY
@@ -84,8 +85,20 @@ class Roots:
         self._roots = {}
 
     def place(self, path: str) -> Place:
-        """Read a path's text; raise PathViolation where its words alone lead out."""
-        return place_of(path, self._roots)
+        r"""Read a path's text; raise PathViolation where its words alone lead out.
+
+        A part such as `caf\xe9.txt` names the file of that very name, or when there is none the one shown like that.
+        """
+        place = place_of(path, self._roots)
+        if "\\x" not in place.inner:
+            return place
+        inner = ""
+        for part in place.inner.split("/"):
+            above = f"{inner}/" if inner else ""
+            raw = unescaped(part)
+            there = raw != part and not self._exists(place.root, above + part) and self._exists(place.root, above + raw)
+            inner = above + (raw if there else part)
+        return Place(root=place.root, inner=inner)
 
     @contextmanager
     def opened(self, place: Place) -> Generator[tuple[int, Place]]:
@@ -128,9 +141,9 @@ class Roots:
 
     def _target(self, folder: int, name: str, place: Place) -> Target:
         real = self._real_place(folder, place)
-        inner = name if real.inner == "." else f"{real.inner}/{name}"
-        self.refuse_unwritable(Place(root=real.root, inner=inner))
-        return Target(folder=folder, name=name, shown=shown(real.root, inner))
+        found = Place(root=real.root, inner=name if real.inner == "." else f"{real.inner}/{name}")
+        self.refuse_unwritable(found)
+        return Target(folder=folder, name=name, shown=found.shown)
 
     def _parent(self, root: str, path: str) -> int:
         """Open the folder `path`, made with those above it where they are missing."""
@@ -166,6 +179,13 @@ class Roots:
     def _open(self, root: str, inner: str, flags: int) -> int:
         start = self._roots[root].descriptor
         return beneath.open_beneath(start, inner, flags, elsewhere=self._elsewhere, kernel=self._kernel)
+
+    def _exists(self, root: str, inner: str) -> bool:
+        try:
+            os.close(self._open(root, inner, os.O_PATH | os.O_NOFOLLOW))
+        except OSError:
+            return False  # also what cannot be looked at: opening it will tell
+        return True
 
     def _elsewhere(self, link: str) -> tuple[int, str] | None:
         found = self._place_of_absolute(link)

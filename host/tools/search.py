@@ -126,11 +126,11 @@ class SearchFiles:
 
 def _start(arguments: SearchFilesArguments, scope: Scope, stack: ExitStack) -> tuple[dict[str, Any], list[int]]:
     """Open the folder to search in, or the one that holds the file to search; say where it is, and what is open."""
-    shown = scope.jail.check(arguments.path)
-    above, _, name = shown.rpartition("/") if scope.jail.is_file(arguments.path) else (shown, "", "")
+    found = scope.jail.find(arguments.path)
+    above, _, name = found.place.path.rpartition("/") if found.file else (found.place.path, "", "")
     folder, place = stack.enter_context(scope.jail.folder(above or "."))
     mounts = {} if name else mounts_of(scope.jail, place)
-    where = {"start": folder, "prefix": place.shown, "mounts": mounts, "file": name, "path": shown}
+    where = {"start": folder, "prefix": place.shown, "mounts": mounts, "file": name, "path": found.place.shown}
     return where, [folder, *mounts.values()]
 
 

@@ -2,7 +2,7 @@
 
 A regular expression from outside can hold the interpreter for hours; here it holds only this process, which the host
 ends when its time is up. It gets open folders and a query as descriptors, writes one JSON array per line, and imports
-nothing but the standard library and its two neighbours.
+nothing but the standard library and three neighbours.
 """
 
 import json
@@ -68,7 +68,7 @@ class _Search:
         mounts = {name: int(descriptor) for name, descriptor in query["mounts"].items()}
         if query["file"]:
             status = os.stat(query["file"], dir_fd=query["start"], follow_symlinks=False)
-            self._look(Entry(query["path"], "file", status.st_size, query["start"], entered=False))
+            self._look(Entry(query["path"], query["file"], "file", status.st_size, query["start"], entered=False))
         else:
             for entry in walk(query["start"], query["prefix"], mounts, DEEPEST):
                 inner = entry.path.removeprefix(f"{query['prefix']}/")
@@ -82,11 +82,8 @@ class _Search:
             self._skipped["large"].append(entry.path)
             return
         try:
-            descriptor = os.open(
-                entry.path.rpartition("/")[2],
-                os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
-                dir_fd=entry.folder,
-            )
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(entry.name, flags, dir_fd=entry.folder)
             with os.fdopen(descriptor, "rb") as file:
                 data = file.read(FILE_BYTES + 1)
         except OSError:

@@ -69,7 +69,7 @@ class Shell:
         with scope.jail.folder(arguments.cwd) as (_, place):
             finished = await scope.sandbox.run(
                 arguments.command,
-                cwd=place.shown,
+                cwd=place.path,
                 timeout_seconds=arguments.timeout_seconds,
                 environment={},
             )

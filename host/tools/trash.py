@@ -1,19 +1,25 @@
 """Earlier versions of overwritten files, kept in `.elis/trash` of the workspace for undo (PATH-2).
 
-A version is named after the call that replaced it, so that a call run again after a crash keeps one version, not two.
-The trash is bounded: the newest 200 versions and 256 MiB stay, the version just kept always does. Read-only to tools.
+A version is named after the call that replaced it (`CALL~NAME`), so that a call run again after a crash keeps one, not
+two. A file that was made new leaves an empty mark (`CALL+NAME`). By both a repeated call knows that it was here before,
+and whether somebody changed the file since (REC-1). The trash is bounded: the newest 200 versions and 256 MiB stay, and
+200 marks; what was just put there always does. Read-only to tools.
 """
 
 import os
 import re
+import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import msgspec
 
+from host.tools.names import escaped
 from host.tools.paths import PRIVATE
 from host.tools.roots import plain_folder
+from host.tools.walk import TEMPORARY
 
 FOLDER: Final = f"{PRIVATE}/trash"
 VERSIONS: Final = 200  # a long turn makes some dozens of edits; this spans several
@@ -21,6 +27,8 @@ BYTES: Final = 256 << 20  # a nuisance on no disk, room for every text file
 _KEY_CHARS: Final = 60
 _NAME_BYTES: Final = 120  # with the key well under the 255 bytes of a name
 _CHUNK: Final = 1 << 20
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MARK: Final = re.compile(r"[A-Za-z0-9._-]*\+")  # what the name of a mark begins with, that of a version does not
 
 
 class Version(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,27 +44,80 @@ def private_folder(workspace: int) -> int:
     return plain_folder(workspace, PRIVATE)
 
 
-def keep(workspace: int, key: str, version: Version) -> str:
-    """Keep `version` under the call's `key`; return its path relative to the workspace."""
-    name = f"{re.sub(r'[^A-Za-z0-9._-]', '-', key)[:_KEY_CHARS]}~{_shortened(version.name)}"
+def keep(workspace: int, key: str, name: str, version: Version | None) -> str | None:
+    """Keep what the call `key` replaces at `name`; return its path relative to the workspace.
+
+    None as `version` is no file: that is marked, and None returned. A version with other content that is kept under
+    the name already stays, and this one gets a further name.
+    """
+    with _trash(workspace) as trash:
+        if version is None:
+            mark = _name(key, "+", name)
+            with suppress(FileExistsError):  # this call was here before, and did not get to its end
+                os.close(os.open(mark, _NEW, 0o600, dir_fd=trash))
+            _prune(trash, mark)
+            return None
+        first = free = _name(key, "~", name)
+        further = 1
+        while _exists(trash, free):
+            if _same(trash, free, version):
+                return f"{FOLDER}/{free}"
+            further += 1
+            free = f"{first}~{further}"
+        _link_or_copy(trash, free, version)
+        _prune(trash, free)
+    return f"{FOLDER}/{free}"
+
+
+def kept(workspace: int, key: str, name: str) -> str | None:
+    """Return the path of the version that the call `key` kept of the file `name`, if it kept one."""
+    path = f"{FOLDER}/{_name(key, '~', name)}"
+    return path if _exists(workspace, path) else None
+
+
+def changed_since(workspace: int, key: str, name: str, present: Version | None) -> bool:
+    """Say whether the call `key` was at the file `name` before, and `present` is not what it found there then.
+
+    Asked where `present` is not what the call writes either, so somebody else changed the file. A file that was marked
+    as new and is not there counts as found: whether it was ever made is not known, and making it destroys nothing.
+    """
+    with _trash(workspace) as trash:
+        version = _name(key, "~", name)
+        if _exists(trash, version):
+            return present is None or not _same(trash, version, present)
+        return present is not None and _exists(trash, _name(key, "+", name))
+
+
+@contextmanager
+def _trash(workspace: int) -> Generator[int]:
     private = private_folder(workspace)
     try:
         trash = plain_folder(private, "trash")
     finally:
         os.close(private)
     try:
-        if not _exists(trash, name):
-            _link_or_copy(trash, name, version)
-            _prune(trash, name)
+        yield trash
     finally:
         os.close(trash)
-    return f"{FOLDER}/{name}"
 
 
-def kept(workspace: int, key: str, name: str) -> str | None:
-    """Return the path of the version that the call `key` kept of the file `name`, if it kept one."""
-    path = f"{FOLDER}/{re.sub(r'[^A-Za-z0-9._-]', '-', key)[:_KEY_CHARS]}~{_shortened(name)}"
-    return path if _exists(workspace, path) else None
+def _same(trash: int, name: str, version: Version) -> bool:
+    """Say whether the kept `name` has the content of `version`."""
+    other = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=trash)
+    try:
+        one, two = os.fstat(other), os.fstat(version.descriptor)
+        if (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino):
+            return True
+        if one.st_size != two.st_size or not stat.S_ISREG(one.st_mode):
+            return False
+        offset = 0
+        while chunk := os.pread(other, _CHUNK, offset):
+            if chunk != os.pread(version.descriptor, len(chunk), offset):
+                return False
+            offset += len(chunk)
+        return True
+    finally:
+        os.close(other)
 
 
 def _link_or_copy(trash: int, name: str, version: Version) -> None:
@@ -69,21 +130,28 @@ def _link_or_copy(trash: int, name: str, version: Version) -> None:
             if (linked.st_dev, linked.st_ino) == (before.st_dev, before.st_ino):
                 return
             os.unlink(name, dir_fd=trash)  # somebody swapped the file meanwhile: keep what was opened
-    copy = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=trash)
+    temporary = TEMPORARY + secrets.token_hex(8)  # a half copy must not pass for the version
+    copy = os.open(temporary, _NEW, 0o600, dir_fd=trash)
     try:
         offset = 0
         while chunk := os.pread(version.descriptor, _CHUNK, offset):
             os.write(copy, chunk)
             offset += len(chunk)
         os.fsync(copy)
+        os.rename(temporary, name, src_dir_fd=trash, dst_dir_fd=trash)
+    except OSError:
+        os.unlink(temporary, dir_fd=trash)
+        raise
     finally:
         os.close(copy)
 
 
 def _prune(trash: int, newest: str) -> None:
-    """Drop the oldest versions beyond the bounds, by the time at which they were put here."""
+    """Drop the oldest of the kind of `newest` beyond the bounds, by the time at which they were put here."""
+    marks = _MARK.match(newest) is not None
     with os.scandir(trash) as entries:
-        versions = [(entry.stat(follow_symlinks=False), entry.name) for entry in entries if entry.name != newest]
+        found = [entry for entry in entries if entry.name != newest and (_MARK.match(entry.name) is not None) == marks]
+        versions = [(entry.stat(follow_symlinks=False), entry.name) for entry in found]
     versions.sort(key=lambda version: version[0].st_ctime_ns, reverse=True)
     size = os.stat(newest, dir_fd=trash, follow_symlinks=False).st_size
     for count, (status, name) in enumerate(versions, start=2):
@@ -101,5 +169,6 @@ def _exists(folder: int, name: str) -> bool:
     return True
 
 
-def _shortened(name: str) -> str:
-    return name.encode()[-_NAME_BYTES:].decode(errors="ignore")
+def _name(key: str, sign: str, name: str) -> str:
+    shortened = escaped(name).encode()[-_NAME_BYTES:].decode(errors="ignore")
+    return re.sub(r"[^A-Za-z0-9._-]", "-", key)[:_KEY_CHARS] + sign + shortened

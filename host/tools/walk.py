@@ -1,13 +1,15 @@
 """Walking a folder tree by descriptor: sorted, without following any link, so it never leaves the roots (PATH-1).
 
 What other programs keep for themselves (`.git`, `node_modules`, …) is named but not entered. Imports nothing of the
-host: `list_files` uses it here, the search in a child process.
+host but `names`: `list_files` uses it here, the search in a child process.
 """
 
 import os
 import stat
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
+
+from host.tools.names import escaped
 
 CLOSED: Final = frozenset({".git", ".elis", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
 TEMPORARY: Final = ".elis-tmp-"  # how a file is named that is not completely written yet; a crash leaves it
@@ -17,7 +19,8 @@ DEEPEST: Final = 64  # levels; deeper trees are loops of some program's making
 class Entry(NamedTuple):
     """Something in the tree."""
 
-    path: str  # relative to /workspace
+    path: str  # relative to /workspace, as it is shown
+    name: str  # its last part as the disk has it
     kind: str  # folder | file | link | other
     size: int  # bytes
     folder: int  # descriptor of the folder it is in; valid until the next entry is asked for
@@ -27,16 +30,16 @@ class Entry(NamedTuple):
 def walk(start: int, prefix: str, mounts: Mapping[str, int], depth: int) -> Iterator[Entry]:
     """Go through the folder `start`, shown as `prefix`; `mounts` are further folders seen directly in it.
 
-    Entries come in the order of their parts' names, so that "after this path" is a place in the walk. `depth` 1 is
-    the folder alone. What cannot be read is named and not entered.
+    Entries come in the order of their parts' shown names, so that "after this path" is a place in the walk. `depth` 1
+    is the folder alone. What cannot be read is named and not entered.
     """
-    for name in sorted({*_names(start), *mounts}):
+    for name in sorted({*_names(start), *mounts}, key=escaped):
         if name.startswith(TEMPORARY):
             continue
-        path = name if prefix in {"", "."} else f"{prefix}/{name}"
+        path = escaped(name) if prefix in {"", "."} else f"{prefix}/{escaped(name)}"
         if name in mounts:
             inner = _open(mounts[name], ".") if depth > 1 else None
-            yield from _entered(Entry(path, "folder", 0, start, inner is not None), inner, depth)
+            yield from _entered(Entry(path, name, "folder", 0, start, inner is not None), inner, depth)
             continue
         try:
             status = os.stat(name, dir_fd=start, follow_symlinks=False)
@@ -44,7 +47,7 @@ def walk(start: int, prefix: str, mounts: Mapping[str, int], depth: int) -> Iter
             continue  # removed meanwhile
         kind = _kind(status.st_mode)
         inner = _open(start, name) if kind == "folder" and depth > 1 and name not in CLOSED else None
-        yield from _entered(Entry(path, kind, status.st_size, start, inner is not None), inner, depth)
+        yield from _entered(Entry(path, name, kind, status.st_size, start, inner is not None), inner, depth)
 
 
 def _entered(entry: Entry, inner: int | None, depth: int) -> Iterator[Entry]:

@@ -45,7 +45,8 @@ async def resume_turn(record: Record, row: TurnRow, admit: Admit, *, giving_up: 
     `giving_up` is called before the final event of a turn that is given up.
     """
     state = state_of(record, row)
-    if row.resumes >= MOST_RESUMES:
+    awaited = any(question.turn == row.turn for question in record.waiting_questions())
+    if row.resumes >= MOST_RESUMES and not awaited:
         giving_up()
         last = record.event(row.progress_seq)
         detail = f"resumed {row.resumes} times without progress; the last event is {row.progress_seq} ({_kind(last)})"
@@ -59,7 +60,7 @@ async def resume_turn(record: Record, row: TurnRow, admit: Admit, *, giving_up: 
             events.append(TurnUnparked(turn=row.turn))
         else:
             after_seq = record.journal.last_seq()
-            events.append(TurnResumed(turn=row.turn, after_seq=after_seq, times=row.resumes + 1))
+            events.append(TurnResumed(turn=row.turn, after_seq=after_seq, times=row.resumes + (not awaited)))
         unit.append(*events)
         return events
 

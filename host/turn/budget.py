@@ -4,8 +4,9 @@ Pure arithmetic over numbers and a passed clock. What the wrap-up needs is set a
 turn that runs out can still say what it did.
 """
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Final
 
 import msgspec
@@ -13,6 +14,7 @@ import msgspec
 WARN_SHARE: Final = 0.8  # BUD-4: the model is told once
 LEAST_OUTPUT_TOKENS: Final = 64  # a reply shorter than this is not worth a call
 WRAP_UP_OUTPUT_TOKENS: Final = 400  # what was done, what not, what next: a few sentences
+WRAP_UP_GROWTH_BYTES: Final = 1000  # its request names the meter, and the calls that the step before it asks for
 WRAP_UP_SECONDS_SHARE: Final = 0.1
 WRAP_UP_SECONDS_MOST: Final = 20.0
 WRAP_UP_SECONDS_LEAST: Final = 5.0  # a turn with a tiny time limit still gets its sentence
@@ -34,13 +36,14 @@ class Price(msgspec.Struct, frozen=True, kw_only=True):
 
     input: float = 0.0
     output: float = 0.0
-    cache_read: float = 0.0
+    cache_read: float | None = None  # None: what `input` costs
     known: bool = False  # False: a cost computed from it is an estimate
 
     def cost_usd(self, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> float:
         """Return what an inference costs; cached tokens are part of `tokens_in`."""
+        cache_read = self.input if self.cache_read is None else self.cache_read
         fresh = tokens_in - tokens_cached
-        return (fresh * self.input + tokens_cached * self.cache_read + tokens_out * self.output) / 1e6
+        return (fresh * self.input + tokens_cached * cache_read + tokens_out * self.output) / 1e6
 
 
 class Exhausted(Exception):
@@ -66,14 +69,23 @@ class Reservation(msgspec.Struct, frozen=True, kw_only=True):
         return self.tokens_in + self.max_output_tokens
 
 
+_NOTHING: Final = Reservation(tokens_in=0, max_output_tokens=0, cost_usd=0.0)
+
+
 class ActiveClock:
-    """The turn's wall time; it stands still while a person is awaited. Seconds."""
+    """The turn's wall time in seconds; it stands still while all that the turn does is to wait for a person.
+
+    Calls may run side by side. Each says `working` while it runs and `pause`s while it waits for a person; time passes
+    as long as one of them does not wait.
+    """
 
     def __init__(self, monotonic: Callable[[], float], already: float = 0.0) -> None:
         """Start at `already`, what a resumed turn had used before."""
         self._monotonic = monotonic
         self._already = already
         self._since: float | None = monotonic()
+        self._working = 0
+        self._waiting = 0
 
     def elapsed(self) -> float:
         """Return the active seconds so far."""
@@ -85,15 +97,33 @@ class ActiveClock:
         """Whether it stands still."""
         return self._since is None
 
+    @contextlib.contextmanager
+    def working(self) -> Generator[None]:
+        """A call runs inside the `with`."""
+        self._working += 1
+        self._turn_over()
+        try:
+            yield
+        finally:
+            self._working -= 1
+            self._turn_over()
+
     def pause(self) -> None:
-        """Stand still; pausing twice changes nothing."""
-        if self._since is not None:
-            self._already += self._monotonic() - self._since
-            self._since = None
+        """One more waits for a person."""
+        self._waiting += 1
+        self._turn_over()
 
     def resume(self) -> None:
-        """Go on."""
-        if self._since is None:
+        """One wait is over."""
+        self._waiting -= 1
+        self._turn_over()
+
+    def _turn_over(self) -> None:
+        stands_still = self._waiting >= max(1, self._working)
+        if stands_still and self._since is not None:
+            self._already += self._monotonic() - self._since
+            self._since = None
+        elif not stands_still and self._since is None:
             self._since = self._monotonic()
 
 
@@ -109,15 +139,19 @@ class Day:
         self._reserved_tokens = 0
         self._reserved_cost = 0.0
 
-    def reserve(self, reservation: Reservation) -> None:
-        """Set a call's share aside; raise Exhausted when it does not fit today."""
+    def reserve(self, reservation: Reservation, *, kept: Reservation = _NOTHING) -> None:
+        """Set a call's share aside; raise Exhausted when it does not fit today.
+
+        `kept` is what must be left after the call, so that a turn that the cap ends can still say what it did (BUD-4).
+        """
         if self._tokens == float("inf") and self._cost_usd == float("inf"):
             return
         with self._lock:
             tokens, cost = self._spent()
-            if tokens + self._reserved_tokens + reservation.tokens > self._tokens:
+            if tokens + self._reserved_tokens + reservation.tokens + kept.tokens > self._tokens:
                 raise Exhausted("daily_tokens", f"today's cap of {self._tokens:.0f} tokens for this group is used up")
-            if cost + self._reserved_cost + reservation.cost_usd > self._cost_usd or cost >= self._cost_usd:
+            needed = reservation.cost_usd + kept.cost_usd
+            if cost + self._reserved_cost + needed > self._cost_usd or cost >= self._cost_usd:
                 raise Exhausted("daily_cost_usd", f"today's cap of {self._cost_usd} USD for this group is used up")
             self._reserved_tokens += reservation.tokens
             self._reserved_cost += reservation.cost_usd
@@ -142,11 +176,13 @@ class Meters:
         self.cost_usd = 0.0
         self.steps = 0
         self.bytes_per_token = BYTES_PER_TOKEN
-        self._wrap_up_tokens = 0
+        self.kept_for_wrap_up = _NOTHING
 
     def keep_for_wrap_up(self, request_bytes: int) -> None:
-        """Set aside what the wrap-up's request of `request_bytes` and its reply will need."""
-        self._wrap_up_tokens = self.estimate_tokens(request_bytes) + WRAP_UP_OUTPUT_TOKENS
+        """Set aside what the wrap-up will need; its request would have `request_bytes` by now."""
+        self.kept_for_wrap_up = self._reservation(
+            self.estimate_tokens(request_bytes + WRAP_UP_GROWTH_BYTES), WRAP_UP_OUTPUT_TOKENS
+        )
 
     def estimate_tokens(self, request_bytes: int) -> int:
         """Return an upper estimate of a request's tokens."""
@@ -176,24 +212,26 @@ class Meters:
             raise Exhausted("steps", f"the limit of {self.limits.steps:.0f} steps is reached")
         if self.seconds_left() <= 0:
             raise Exhausted("seconds", f"the limit of {self.limits.seconds:g} seconds is reached")
-        return self._reserve(request_bytes, most_output_tokens, kept_tokens=self._wrap_up_tokens)
+        return self._reserve(request_bytes, most_output_tokens, self.kept_for_wrap_up)
 
     def reserve_wrap_up(self, request_bytes: int) -> Reservation:
         """Return what the wrap-up may use; raise Exhausted when even that does not fit."""
-        return self._reserve(request_bytes, WRAP_UP_OUTPUT_TOKENS, kept_tokens=0)
+        return self._reserve(request_bytes, WRAP_UP_OUTPUT_TOKENS, _NOTHING)
 
-    def _reserve(self, request_bytes: int, most_output_tokens: int, *, kept_tokens: int) -> Reservation:
+    def _reserve(self, request_bytes: int, most_output_tokens: int, kept: Reservation) -> Reservation:
         tokens_in = self.estimate_tokens(request_bytes)
-        by_tokens = self.limits.tokens - self.tokens - kept_tokens - tokens_in
+        by_tokens = self.limits.tokens - self.tokens - kept.tokens - tokens_in
         if by_tokens < LEAST_OUTPUT_TOKENS:
             raise Exhausted("tokens", f"the next inference does not fit the limit of {self.limits.tokens:.0f} tokens")
         output = int(min(most_output_tokens, by_tokens))
-        kept_cost = self.price.cost_usd(kept_tokens, min(kept_tokens, WRAP_UP_OUTPUT_TOKENS))
-        cost_left = self.limits.cost_usd - self.cost_usd - kept_cost - self.price.cost_usd(tokens_in, 0)
+        cost_left = self.limits.cost_usd - self.cost_usd - kept.cost_usd - self.price.cost_usd(tokens_in, 0)
         if self.price.output > 0:
             output = min(output, int(cost_left * 1e6 / self.price.output))
         if cost_left < 0 or output < min(LEAST_OUTPUT_TOKENS, most_output_tokens):
             raise Exhausted("cost_usd", f"the next inference does not fit the limit of {self.limits.cost_usd:g} USD")
+        return self._reservation(tokens_in, output)
+
+    def _reservation(self, tokens_in: int, output: int) -> Reservation:
         return Reservation(
             tokens_in=tokens_in, max_output_tokens=output, cost_usd=self.price.cost_usd(tokens_in, output)
         )

@@ -32,7 +32,7 @@ class Calling:
     async def run(self, step: Step, *, resumed: bool) -> None:
         """Run the open calls of `step`; raises Ending, Exhausted, Parked or AuditFailure."""
         calls = step.open_calls()
-        if len(calls) > 1 and all(self._may_run_beside(asked) for asked in calls):
+        if len(calls) > 1 and self._all_differ(calls) and all(self._may_run_beside(asked) for asked in calls):
             ends = await asyncio.gather(
                 *(self._call(asked, step.text, resumed=resumed) for asked in calls), return_exceptions=True
             )
@@ -46,6 +46,11 @@ class Calling:
                 await self._refuse_repetition(asked)
             await self._call(asked, step.text, resumed=resumed)
             await self._judge_errors()
+
+    @staticmethod
+    def _all_differ(calls: list[CallAsked]) -> bool:
+        """Identical calls are judged one after the other, or the third would run unseen (LOOP-1)."""
+        return len({repetition.call_key(asked) for asked in calls}) == len(calls)
 
     def _may_run_beside(self, asked: CallAsked) -> bool:
         passport = self._kit.passports.get(asked.tool)
@@ -64,7 +69,8 @@ class Calling:
             tool=asked.tool,
             arguments=asked.arguments,
         )
-        settled = await self._within_time(requested, resumed=resumed)
+        with self._meters.clock.working():
+            settled = await self._within_time(requested, resumed=resumed)
         self._state.end_call(
             asked.call,
             CallEnd(

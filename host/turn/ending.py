@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from host.record.events import Account, AttemptFailed, GroupEvent, TurnEnded
+from host.record.events import Account, ApprovalSettled, AttemptFailed, GroupEvent, TurnEnded
 from host.stops import Outcome, Reason
 from memory.journal import Transaction, Unit
 
@@ -71,6 +71,7 @@ def end_turn(turn: str, verdict: Verdict) -> Callable[[Unit[GroupEvent]], tuple[
         used = _used(unit.transaction, turn)
         if used is None or used.state == "ended":
             return (0 if used is None else used.ended_seq), False
+        withdraw_questions(unit, turn)
         charge = open_request_charge(unit.transaction, turn)
         if charge is not None:
             unit.append(charge)
@@ -78,6 +79,15 @@ def end_turn(turn: str, verdict: Verdict) -> Callable[[Unit[GroupEvent]], tuple[
         return unit.append(final_event(turn, verdict, used, _calls(unit.transaction, turn)))[0], True
 
     return unit
+
+
+def withdraw_questions(unit: Unit[GroupEvent], turn: str) -> None:
+    """A turn that ends needs no answer any more, whatever ended it."""
+    sql = "select id from questions where turn = ? and state = 'waiting' order by seq"
+    for (approval,) in unit.transaction.execute(sql, (turn,)).fetchall():
+        unit.append(
+            ApprovalSettled(turn=turn, approval=approval, verdict="withdrawn", by="host", text="the turn has ended")
+        )
 
 
 def final_event(turn: str, verdict: Verdict, used: _Used, calls: Sequence[_Call]) -> TurnEnded:

@@ -2,10 +2,11 @@
 
 A provider makes one request a call (TURN-1); the repeating is here, where each attempt is journaled (TURN-6). The
 request is durable before it is sent and the answer before anyone is told (TURN-2). A broken or cancelled stream is
-charged an honest estimate (BUD-3).
+charged an honest estimate (BUD-3), and what is left after it decides about the next attempt (BUD-1).
 """
 
 import asyncio
+import concurrent.futures
 from collections.abc import Sequence
 from typing import Final
 
@@ -14,7 +15,7 @@ import msgspec
 from host.context.conversation import Part
 from host.errors import ElisError, ModelUnavailable, ProtocolViolation, SecretMissing
 from host.ids import call_id
-from host.models.conversation import AttemptError, Inference, Request
+from host.models.conversation import Arrived, AttemptError, Inference, Request
 from host.models.retry import wait_before
 from host.record.events import AttemptFailed, CallAsked, GroupEvent, RequestSent, ResponseReceived
 from host.record.record import Admit
@@ -34,7 +35,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     step: int  # 0 for the wrap-up
     purpose: str
     parts: Sequence[Part]  # messages, the dynamic tail last
-    reservation: Reservation
+    reservation: Reservation  # of the first attempt; each further one has its own
     seconds: float  # time-out of the whole, `inf` for none
 
 
@@ -43,46 +44,52 @@ class Inferring:
 
     def __init__(self, kit: TurnKit, state: TurnState, meters: Meters, admit: Admit) -> None:
         self._kit = kit
+        self._state = state
         self._turn = state.turn
         self._meters = meters
         self._admit = admit
         self._head = Part(None, kit.head)
         self.received = ""  # text of the reply that is under way, or that broke off last
+        self._arrived = Arrived()
+        self._share: Reservation | None = None  # what is set aside of the day's cap
+        self._posted: concurrent.futures.Future[tuple[int, ...]] | None = None
 
     async def infer(self, asked: Asked) -> ResponseReceived:
         """Return the journaled answer; raise Exhausted (time, day's cap), ModelUnavailable or ProtocolViolation."""
-        self._kit.day.reserve(asked.reservation)
+        if asked.purpose == STEP and self._state.wrap_up is not None:
+            raise Exhausted("budget", "a limit was reached, and the account of it written, before the turn was resumed")
+        if self._posted is not None:
+            await self._kit.record.settled(self._posted)  # or the day's sum would not know of it, or count it twice
+        self._set_aside(asked)
         try:
             async with asyncio.timeout(None if asked.seconds == float("inf") else max(asked.seconds, 0.001)):
                 return await self._attempts(asked)
         except TimeoutError as error:
             raise Exhausted("seconds", f"the limit of {self._meters.limits.seconds:g} seconds is reached") from error
         finally:
-            self._kit.day.release(asked.reservation)
+            if self._share is not None:
+                self._kit.day.release(self._share)
+                self._share = None
 
     async def _attempts(self, asked: Asked) -> ResponseReceived:
-        tail = Part(
-            None,
-            self._kit.model.provider.tail(
-                max_tokens=asked.reservation.max_output_tokens,
-                # servers refuse to hear of tools in a request that declares none
-                tools_allowed=asked.purpose == STEP or not self._kit.model.tools,
-            ),
-        )
-        attempt = 1
+        step, attempt = asked.step, 1
         while True:
-            body = await self._journal_request(asked, attempt, tail)
+            body = await self._journal_request(asked, attempt, self._tail(asked))
             self._kit.fault("turn.before_request")
             began = self._kit.monotonic()
             self.received = ""
-            self._kit.drafts.begin(self._turn, asked.step)
+            self._arrived = Arrived()
+            self._kit.drafts.begin(self._turn, step)
             try:
-                inference = await self._kit.model.provider.infer(body, lambda text: self._arrived(asked.step, text))
+                inference = await self._kit.model.provider.infer(
+                    body, lambda text: self._take_text(step, text), self._arrived
+                )
             except AttemptError as error:
                 wait = wait_before(attempt + 1, error, self._kit.random.random)
                 await self._attempt_failed(asked, attempt, error, wait)
                 if wait is None:
                     raise _translated(error) from error
+                asked = self._reserved_anew(asked, len(body))
                 await asyncio.sleep(wait)
                 attempt += 1
                 continue
@@ -92,7 +99,40 @@ class Inferring:
             self._kit.fault("turn.after_response")
             return await self._answered(asked, attempt, inference, len(body), self._kit.monotonic() - began)
 
-    def _arrived(self, step: int, text: str) -> None:
+    def _tail(self, asked: Asked) -> Part:
+        tail = self._kit.model.provider.tail(
+            max_tokens=asked.reservation.max_output_tokens,
+            # servers refuse to hear of tools in a request that declares none
+            tools_allowed=asked.purpose == STEP or not self._kit.model.tools,
+        )
+        return Part(None, tail)
+
+    def _reserved_anew(self, asked: Asked, request_bytes: int) -> Asked:
+        """Reserve the next attempt, after the one before was settled; raise Exhausted when it does not fit any more."""
+        if asked.purpose == STEP:
+            reservation = self._meters.reserve_step(request_bytes, self._kit.model.output_tokens)
+        else:
+            reservation = self._meters.reserve_wrap_up(request_bytes)
+        anew = msgspec.structs.replace(asked, reservation=reservation)
+        self._set_aside(anew)
+        return anew
+
+    def _set_aside(self, asked: Asked) -> None:
+        if asked.purpose == STEP:
+            self._kit.day.reserve(asked.reservation, kept=self._meters.kept_for_wrap_up)
+        else:
+            self._kit.day.reserve(asked.reservation)
+        self._share = asked.reservation
+
+    def _post(self, event: ResponseReceived | AttemptFailed) -> "concurrent.futures.Future[tuple[int, ...]]":
+        """Journal what came of an attempt. The day's share is given back once the day's sum knows of it."""
+        share, self._share = self._share, None
+        self._posted = posted = self._kit.record.post(event, admit=self._admit)
+        if share is not None:
+            posted.add_done_callback(lambda _: self._kit.day.release(share))
+        return posted
+
+    def _take_text(self, step: int, text: str) -> None:
         self.received += text
         self._kit.drafts.add(self._turn, step, text)
 
@@ -128,7 +168,7 @@ class Inferring:
     ) -> ResponseReceived:
         counted = inference.tokens_in is not None and inference.tokens_out is not None
         tokens_in = inference.tokens_in if inference.tokens_in is not None else asked.reservation.tokens_in
-        tokens_out = inference.tokens_out if inference.tokens_out is not None else self._estimate_output(inference)
+        tokens_out = inference.tokens_out if inference.tokens_out is not None else self._output_estimate()
         cost = self._meters.price.cost_usd(tokens_in, tokens_out, inference.tokens_cached)
         response = ResponseReceived(
             turn=self._turn,
@@ -154,47 +194,49 @@ class Inferring:
             seconds=seconds,
         )
         # Not awaited: whatever the turn does next begins with a commit of its own, which comes after this one.
-        self._kit.record.post(response, admit=self._admit)
+        self._post(response)
         self._meters.settle(tokens_in + tokens_out, cost)
         if inference.tokens_in is not None:
             self._meters.calibrate(request_bytes, inference.tokens_in)
         return response
 
-    def _estimate_output(self, inference: Inference) -> int:
-        size = len(inference.text.encode()) + sum(len(call.arguments) + len(call.tool) for call in inference.calls)
-        return self._meters.estimate_tokens(size)
+    def _output_estimate(self) -> int:
+        return self._meters.estimate_tokens(self._arrived.output_bytes) if self._arrived.output_bytes else 0
 
     async def _attempt_failed(self, asked: Asked, attempt: int, error: AttemptError, wait: float | None) -> None:
-        event = self._failure(asked, attempt, error.reason, error.detail, error.received)
-        event = msgspec.structs.replace(event, retry_seconds=-1 if wait is None else wait)
-        await self._kit.record.append(event, admit=self._admit)
-        self._meters.settle(event.tokens_in + event.tokens_out, event.cost_usd)
+        # Settled before it is durable: a time-out meanwhile must not leave it unsettled.
+        posted = self._post(self._failed(asked, attempt, error, -1 if wait is None else wait))
+        await self._kit.record.settled(posted)
 
     def _broken_off(self, asked: Asked, attempt: int) -> None:
         # Not awaited: the task is being cancelled. The final event's unit comes after it in the journal's order.
-        event = self._failure(asked, attempt, Reason.INTERRUPTED, "the inference was broken off", self.received)
-        tokens_in = asked.reservation.tokens_in
-        cost = self._meters.price.cost_usd(tokens_in, event.tokens_out)
-        event = msgspec.structs.replace(event, tokens_in=tokens_in, cost_usd=cost)
-        self._kit.record.post(event, admit=self._admit)
-        self._meters.settle(event.tokens_in + event.tokens_out, cost)
+        self._arrived.accepted = True  # a server that has said nothing yet may be at work all the same
+        error = AttemptError(
+            "the inference was broken off", reason=Reason.INTERRUPTED, retryable=False, received=self.received
+        )
+        self._post(self._failed(asked, attempt, error, -1))
 
-    def _failure(self, asked: Asked, attempt: int, reason: Reason, detail: str, received: str) -> AttemptFailed:
-        # A refusal before the first byte used nothing; once text came, the whole request was read.
-        tokens_in = asked.reservation.tokens_in if received else 0
-        tokens_out = self._meters.estimate_tokens(len(received.encode())) if received else 0
+    def _failed(self, asked: Asked, attempt: int, error: AttemptError, retry_seconds: float) -> AttemptFailed:
+        """Settle an attempt that gave no whole reply, and return its event: free if the server did not take it."""
+        arrived = self._arrived
+        tokens_in = tokens_out = 0
+        if arrived.accepted:
+            tokens_in = asked.reservation.tokens_in if arrived.tokens_in is None else arrived.tokens_in
+            tokens_out = max(arrived.tokens_out or 0, self._output_estimate())
+        cost_usd = self._meters.price.cost_usd(tokens_in, tokens_out, arrived.tokens_cached)
+        self._meters.settle(tokens_in + tokens_out, cost_usd)
         return AttemptFailed(
             turn=self._turn,
             step=asked.step,
             attempt=attempt,
             purpose=asked.purpose,
-            reason=reason,
-            detail=detail,
-            received=received,
-            retry_seconds=-1,
+            reason=error.reason,
+            detail=error.detail,
+            received=error.received,
+            retry_seconds=retry_seconds,
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            cost_usd=self._meters.price.cost_usd(tokens_in, tokens_out),
+            cost_usd=cost_usd,
         )
 
 

@@ -12,7 +12,7 @@ from host.context.conversation import Part
 from host.context.tail import BudgetLeft, tail
 from host.errors import AuditFailure, ElisError
 from host.gate.stages import Parked
-from host.record.events import GroupEvent, MessageEntered, Noticed, TurnParked
+from host.record.events import CallFinished, CallRefused, GroupEvent, MessageEntered, Noticed, TurnParked
 from host.record.record import Admit, Ahead
 from host.stops import Reason
 from host.turn.budget import WARN_SHARE, ActiveClock, Exhausted, Meters
@@ -122,6 +122,8 @@ class Turn:
 
     async def _wrap_up(self, exhausted: Exhausted) -> None:
         detail = f"{exhausted.meter}: {exhausted.detail}"
+        if self._state.wrap_up is not None:  # of a turn that was resumed after it
+            raise Ending(Verdict(reason=Reason.BUDGET_EXHAUSTED, detail=detail, reply=self._state.wrap_up))
         message = wrap_up_message(self._state, exhausted.detail)
         part = Part(message, self._kit.model.provider.message(message))
         reply = ""
@@ -197,8 +199,15 @@ class Turn:
             self._kit.unrecorded(turn, error.message)
         else:
             self._kit.fault("turn.after_end")
+            self._take_in_ends()
             self._state.apply(self._kit.record.event(seq))
             self._kit.conversation.close(turn, self._state.closed_messages())
+
+    def _take_in_ends(self) -> None:
+        """Calls that were broken off are journaled from where they ran; later turns must not hear that they did not."""
+        for stored in self._kit.record.turn_events(self._state.turn):
+            if isinstance(stored.event, CallFinished | CallRefused):
+                self._state.apply(stored.event)
 
     async def _append(self, *events: GroupEvent) -> None:
         await self._kit.record.append(*events, admit=self._admit)

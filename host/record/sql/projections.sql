@@ -10,11 +10,14 @@ create table if not exists messages (
   priority text not null,
   principal text not null,
   unattended integer not null,
-  state text not null, -- received | queued | held | steered | entered | running | done | dropped
+  state text not null, -- received | queued | held | steered | entered | running | done | dropped | stopped
   turn text not null
 ) strict;
 
-create index if not exists messages_open on messages (state) where state not in ('done', 'dropped', 'entered');
+create index if not exists messages_open on messages (state)
+  where state not in ('done', 'dropped', 'entered', 'stopped');
+
+create index if not exists messages_turn on messages (turn);
 
 -- turns: one row a turn, with what it has used so far.
 create table if not exists turns (

@@ -112,3 +112,32 @@ async def test_a_call_that_was_refused_stays_refused_with_its_one_event(stage: G
     again = await refused(again="1.0", resumed=True)
     assert again.text == first.text
     assert [type(event) for event in stage.events()] == [CallRefused]
+
+
+@pytest.mark.clause("REC-1", "PATH-2")
+@pytest.mark.parametrize("before", ["old", None])
+async def test_a_write_whose_end_was_not_recorded_does_not_go_over_a_person_s_work(
+    stage: GateStage, before: str | None
+) -> None:
+    """The host went down after the effect and before its record; the model is told to look."""
+    file = stage.workspace / "a"
+    if before is not None:
+        file.write_text(before)
+
+    def crash(point: str) -> None:
+        if point == "call.after_effect":
+            raise StaleGeneration("chat", 1)
+
+    stage.fault = crash
+    asked = {"path": "a", "content": "new"}
+    with pytest.raises(StaleGeneration):
+        await stage.call("write_file", asked)
+    assert file.read_text() == "new"
+    file.write_text("a person's work")
+    stage.fault = lambda _point: None
+    stage.restart()
+    settled = await stage.call("write_file", asked, again="1.0", resumed=True)
+    assert (settled.ok, settled.reason) == (False, Reason.TOOL_FAILED)
+    assert "Read it again first" in settled.text
+    assert file.read_text() == "a person's work"
+    assert stage.kinds() == ["call_started", "call_repeated", "call_finished"]

@@ -3,13 +3,14 @@
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from host.config.settings import PolicySettings, SecretSettings
-from host.errors import AuditFailure, ResourceBusy
+from host.errors import AuditFailure, ResourceBusy, ToolFailed
 from host.gate.stages import Parked
 from host.passport import Decision, Effect
 from host.record.events import CallFinished, CallRefused, CallStarted
@@ -167,6 +168,44 @@ async def test_a_bug_is_logged_without_the_secret_it_quotes(stage: GateStage, ca
     assert "ValueError: «secret:api»" in settled.text
     assert "ValueError: «secret:api»" in caplog.text
     assert "s3cr3t" not in caplog.text + settled.text
+
+
+async def test_a_file_name_that_is_no_utf_8_does_not_end_the_turn_that_lists_it(stage: GateStage) -> None:
+    """The model, the journal and the next call have it in the shown form."""
+    (stage.workspace / os.fsdecode(b"caf\xe9.txt")).write_text("text")
+    listed = await stage.call("list_files")
+    assert listed.text == "/workspace: 2 entries:\n.elis/\ncaf\\xe9.txt 4"
+    read = await stage.call("read_file", {"path": "caf\\xe9.txt"})
+    assert (read.ok, read.text) == (True, "caf\\xe9.txt, 1 line:\ntext")
+    assert [event.result for event in stage.events() if isinstance(event, CallFinished)] == [listed.text, read.text]
+
+
+@pytest.mark.clause("TURN-2")
+@pytest.mark.parametrize("error", [None, ToolFailed("caf\udce9 \ud800"), ValueError("caf\udce9 \ud800")])
+async def test_whatever_a_tool_gives_back_can_be_journaled(stage: GateStage, error: Exception | None) -> None:
+    """As a result, a failure or a bug; the model is told what stands in the journal."""
+
+    async def work(_: Words, __: Scope) -> ToolResult:
+        if error is not None:
+            raise error
+        return ToolResult(text="caf\udce9 \ud800", ok=False, reason=Reason.TOOL_FAILED, detail="caf\udce9 \ud800")
+
+    stage.probe(work)
+    settled = await stage.call()
+    assert "caf\\xe9 \\ud800" in settled.text
+    finished = stage.events()[-1]
+    assert isinstance(finished, CallFinished)
+    assert finished.result == settled.text
+    assert "caf\\xe9 \\ud800" in finished.detail
+
+
+@pytest.mark.clause("TURN-2")
+async def test_a_refusal_can_be_journaled_whatever_was_asked_for(stage: GateStage) -> None:
+    """Also the name of a tool that there is not."""
+    settled = await stage.call("caf\udce9", again="1.0")
+    (refused,) = stage.events()
+    assert isinstance(refused, CallRefused)
+    assert (refused.tool, refused.result) == ("caf\\xe9", settled.text)
 
 
 @pytest.mark.clause("STOP-2", "REC-1")

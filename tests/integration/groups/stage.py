@@ -92,6 +92,12 @@ class Stage:
         """Say something and return the final event of its turn."""
         return await self.ended(await self.say(text, **changes))
 
+    async def idle(self) -> None:
+        """Wait until the lane is free: a turn's final event comes a moment before that."""
+        async with asyncio.timeout(BOUND):
+            while (await self.group.view()).lanes[0].state != "idle":
+                await asyncio.sleep(0.005)
+
     async def question(self) -> ApprovalView:
         """Return the question that waits, as soon as there is one."""
         await self.until(lambda event: event.kind == "approval_asked")

@@ -1,5 +1,6 @@
 """The tools that read, write and edit files."""
 
+import os
 import re
 from collections.abc import Callable
 
@@ -144,6 +145,36 @@ async def test_a_write_run_again_with_its_key_answers_the_same(scope_of: ScopeOf
     assert told == "wrote a: 1 line, 4 bytes; the version before it is .elis/trash/t1-2.0~a."
     assert await write(scope_of("t1", "2.0"), "a", "new\n") == told
     assert names(place.workspace / ".elis" / "trash") == ["t1-2.0~a"]
+
+
+@pytest.mark.clause("PATH-2", "REC-1")
+async def test_a_write_run_again_over_a_person_s_work_is_refused(scope_of: ScopeOf, place: Place) -> None:
+    """The host was down, the person went on; the next call writes, and keeps their version."""
+    await write(scope_of("t1", "2.0"), "a", "new\n")
+    (place.workspace / "a").write_text("by hand")
+    with pytest.raises(ChangedSince, match="somebody changed the file since; it was left as it is"):
+        await write(scope_of("t1", "2.0"), "a", "new\n")
+    assert (place.workspace / "a").read_text() == "by hand"
+    await read(scope_of("t1", "3.0"), "a")
+    told = await edit(scope_of("t1", "4.0"), "a", "hand", "both")
+    assert told.endswith("the version before it is .elis/trash/t1-4.0~a.")
+
+
+async def test_a_file_whose_name_is_no_utf_8_is_read_and_changed_by_its_shown_name(scope: Scope, place: Place) -> None:
+    """What is said of it can be encoded, and names calls that work."""
+    file = place.workspace / os.fsdecode(b"caf\xe9")
+    file.write_text("one\ntwo\n")
+    told = await read(scope, "caf\\xe9", lines=1)
+    assert told.startswith("caf\\xe9, lines 1-1 of 2:\none\n")
+    assert going_on(told) == {"path": "caf\\xe9", "start_line": 2}
+    assert await edit(scope, "caf\\xe9", "one", "1") == (
+        "edited caf\\xe9: 1 replacement; the version before it is .elis/trash/t1-1.0~caf\\xe9."
+    )
+    assert file.read_text() == "1\ntwo\n"
+    file.write_bytes(b"gr\xfc\xdfe")
+    assert (await read(scope, "caf\\xe9")).startswith("caf\\xe9 is a text in another encoding than UTF-8")
+    with pytest.raises(Missing, match="does not exist"):
+        await read(scope, "caf\\xea")
 
 
 async def test_a_new_file_is_told_with_its_real_path(scope: Scope, place: Place) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -81,6 +82,36 @@ async def test_a_long_listing_is_read_by_following_the_calls_that_are_named(
         assert call is not None
         asked = msgspec.json.decode(call[1], type=dict[str, str | int])
     assert found == everything
+
+
+@pytest.mark.clause("PASS-5")
+async def test_names_that_are_no_utf_8_are_listed_with_escapes(scope: Scope, place: Place) -> None:
+    """In folders, files and targets of links; the pages that are named follow each other to the end."""
+    folder = os.fsencode(place.workspace)
+    os.mkdir(folder + b"/d\xe9")
+    for name in (b"d\xe9/\xff", b"d\xe9/a", b"d\xe9/b\xc3\xa9\xe9", b"d\xe9/z"):
+        Path(os.fsdecode(folder + b"/" + name)).touch()
+    os.symlink(b"caf\xe9", folder + b"/d\xe9/link")
+    everything = await listed(scope, path="d\\xe9")
+    everything.encode()
+    assert everything.split("\n") == [
+        "d\\xe9: 5 entries:",
+        "d\\xe9/\\xff 0",
+        "d\\xe9/a 0",
+        "d\\xe9/b\u00e9\\xe9 0",
+        "d\\xe9/link -> caf\\xe9",
+        "d\\xe9/z 0",
+    ]
+    found: list[str] = []
+    asked: dict[str, str | int] = {"path": ".", "pattern": "d\\xe9/*", "limit": 1}
+    for _ in range(4):
+        _, line, last = (await listed(scope, **asked)).split("\n")
+        found.append(line)
+        call = re.search(r"Read on: list_files (\{.*\})\]", last)
+        assert call is not None
+        asked = msgspec.json.decode(call[1], type=dict[str, str | int])
+    found.append((await listed(scope, **asked)).split("\n")[1])
+    assert found == everything.split("\n")[1:]
 
 
 async def test_links_are_not_followed_out(scope: Scope, place: Place) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -96,6 +97,26 @@ async def test_what_was_not_searched_or_shown_is_said(scope: Scope, place: Place
 
 
 @pytest.mark.clause("PATH-1")
+async def test_hits_in_names_that_are_no_utf_8_are_told_with_escapes(scope: Scope, place: Place) -> None:
+    """By folder, by file and by link; the call that reads on works, and so does what was passed over."""
+    folder = os.fsencode(place.workspace)
+    os.mkdir(folder + b"/d\xe9")
+    Path(os.fsdecode(folder + b"/d\xe9/f\xe9")).write_text("hit 1\nhit 2\n")
+    Path(os.fsdecode(folder + b"/d\xe9/g\xe9")).write_bytes(b"hit \xe9\n")
+    (place.workspace / "link").symlink_to(os.fsdecode(b"d\xe9/f\xe9"))
+    hits = ["d\\xe9/f\\xe9:1: hit 1", "d\\xe9/f\\xe9:2: hit 2"]
+    for path in ("d\\xe9/f\\xe9", "link"):
+        assert (await searched(scope, text="hit", path=path)).split("\n") == ["2 lines in 1 file searched:", *hits]
+    text = await searched(scope, text="hit", path="d\\xe9")
+    text.encode()
+    assert text.split("\n")[1:] == [*hits, "[Not searched, not UTF-8 text: d\\xe9/g\\xe9]"]
+    first = await searched(scope, text="hit", limit=1)
+    call = re.search(r"Read on: search_files (\{.*\})\]", first)
+    assert call is not None
+    asked = msgspec.json.decode(call[1], type=dict[str, str | int | bool])
+    assert (await searched(scope, **asked)).split("\n")[1] == hits[1]
+
+
 async def test_a_search_does_not_follow_links_out(scope: Scope, place: Place) -> None:
     """Nor can it be started outside, nor in a pipe."""
     _files(place)
@@ -130,9 +151,10 @@ async def test_an_endless_expression_is_ended_and_what_was_found_is_told(scope: 
 async def test_a_search_that_is_stopped_ends_at_once(scope: Scope, place: Place) -> None:
     """And its process with it."""
     (place.workspace / "b").write_text("a" * 60 + "c\n")
+    others = _children()
     running = asyncio.ensure_future(searched(scope, text="(a+)+b", regex=True))
     await asyncio.sleep(0)  # it starts its process before it first waits
-    children = _children()
+    children = _children() - others
     assert children
     running.cancel()
     began = time.monotonic()

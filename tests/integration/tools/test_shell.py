@@ -115,6 +115,16 @@ def bare(open_jail: Jail) -> Iterator[BareSandbox]:
     sandbox.kill_all()
 
 
+async def test_a_command_runs_in_a_folder_whose_name_is_no_utf_8(scope: Scope, bare: BareSandbox, place: Place) -> None:
+    """With the sandbox and without it, by the shown name; its output can be encoded."""
+    folder = place.workspace / os.fsdecode(b"d\xe9")
+    folder.mkdir()
+    (folder / os.fsdecode(b"f\xe9")).touch()
+    for sandbox in (scope.sandbox, bare):
+        told = await shell(msgspec.structs.replace(scope, sandbox=sandbox), "ls", cwd="d\\xe9")
+        assert (told.ok, told.text) == (True, "exit code 0\nf\ufffd")
+
+
 @pytest.mark.clause("BOX-3", "SEC-3")
 async def test_none_runs_in_the_workspace_with_a_built_environment(bare: BareSandbox, place: Place) -> None:
     """Nothing of the host's environment is inherited, and it says that it is no sandbox."""

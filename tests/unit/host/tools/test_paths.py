@@ -22,6 +22,7 @@ from host.tools.paths import place_of
         ("a/../docs/x", "docs", "x", "docs/x"),
         ("docsx/y", "", "docsx/y", "docsx/y"),
         ("a b\n", "", "a b\n", "a b\n"),
+        ("docs/caf\udce9", "docs", "caf\udce9", r"docs/caf\xe9"),
     ],
 )
 def test_a_path_is_read_as_a_root_and_what_lies_beneath(path: str, root: str, inner: str, shown: str) -> None:
@@ -48,7 +49,7 @@ def test_a_path_is_read_as_a_root_and_what_lies_beneath(path: str, root: str, in
         "//workspace/x",
         "/proc/self/root/etc/passwd",
         "a\0b",
-        "\udcff",
+        "\ud800",
     ],
 )
 def test_a_path_that_leads_out_by_its_words_is_refused(path: str) -> None:
