@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,7 @@ from host.panel.listen import Site, TlsFiles, check_listen
 from host.panel.server import PanelServer
 from host.panel.sessions import Sessions
 from host.record.host_record import HostJournal
+from host.stops import Reason
 from host.telemetry import configure
 from host.tools.catalogue import tools_of
 from host.vault.masking import Masker
@@ -62,7 +64,17 @@ async def _serve(home: Home, settings: Settings, tool_names: frozenset[str]) -> 
     record = HostJournal.open(home.journal, _now_us)
     try:
         found = None if settings.models else await find_model(os.environ)
-        supervisor = Supervisor(home, settings, Models(found=found), record, tool_names)
+        signals = Signals()
+        supervisor = Supervisor(
+            home,
+            settings,
+            Models(found=found),
+            record,
+            tool_names=tool_names,
+            on_ray_started=signals.install,
+        )
+        signals.on_ask = supervisor.request_shutdown
+        signals.install()
         sessions = Sessions(record, _now_us)
         await sessions.restore()
         site = _site(settings.host)
@@ -78,18 +90,17 @@ async def _serve(home: Home, settings: Settings, tool_names: frozenset[str]) -> 
         )
         server = PanelServer(app, site)
         supervisor.address = server.address
-        stop_signal = _signals(supervisor)
         await server.start()
-        home.write_address(server.url if site.tls else server.address)
+        home.write_address(f"https://{server.address}" if site.tls else server.address)
         _greet(server, sessions, found)
         await supervisor.start()
         await _until_the_end(supervisor, server)
-        await supervisor.stop(stop_signal.get("name", "asked by the API"))
+        await supervisor.stop(signals.seen or "asked by the API")
         await server.stop()
         home.forget_address()
     finally:
         record.close()
-    return 0
+    return Reason.UNKNOWN.exit_code if supervisor.failed else 0
 
 
 async def _until_the_end(supervisor: Supervisor, server: PanelServer) -> None:
@@ -100,6 +111,7 @@ async def _until_the_end(supervisor: Supervisor, server: PanelServer) -> None:
     asked.cancel()
     if panel.done() and (error := panel.exception()) is not None:
         _LOG.error("the panel ended before its time; the host stops", exc_info=error)
+        supervisor.failed = True
     panel.cancel()
 
 
@@ -111,20 +123,25 @@ def _site(host: HostSettings) -> Site:
     return check_listen(host.listen, tls=tls, proxy_url=host.proxy_url)
 
 
-def _signals(supervisor: Supervisor) -> dict[str, str]:
-    """Let SIGTERM and SIGINT ask for the end; a second one ends at once, with nothing lost."""
-    seen: dict[str, str] = {}
+class Signals:
+    """SIGTERM and SIGINT ask for the end; a second one ends at once, with nothing lost."""
 
-    def asked(number: int) -> None:
-        if "name" in seen:
+    def __init__(self) -> None:
+        self.seen = ""  # the name of the first one
+        self.on_ask: Callable[[], None] = lambda: None
+
+    def install(self) -> None:
+        """Take the signals, on the loop's thread; again after each start of Ray, which takes SIGTERM for itself."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._asked, number)
+
+    def _asked(self, number: int) -> None:
+        signal.alarm(0)  # Ray's own handler, where it came first, aborts the process by an alarm after three seconds
+        if self.seen:
             os._exit(128 + number)
-        seen["name"] = signal.Signals(number).name
-        supervisor.request_shutdown()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, asked, number)
-    return seen
+        self.seen = signal.Signals(number).name
+        self.on_ask()
 
 
 def _greet(server: PanelServer, sessions: Sessions, found: FoundModel | None) -> None:

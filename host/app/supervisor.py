@@ -10,7 +10,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +23,7 @@ from host.config.settings import Settings
 from host.config.write import add_group, remove_group
 from host.errors import ElisError, NotFound, ResourceBusy
 from host.groups.actor import Cluster, RemoteGroup
-from host.groups.port import GroupPort
+from host.groups.port import GroupPort, Placement, Say
 from host.groups.views import instant
 from host.panel.directory import GroupStarting, HostView, NewGroup, ServiceView
 from host.record.host_events import HostStarted, HostStopped
@@ -42,18 +42,29 @@ class Supervisor:
     """Owns what a host runs beside the web server. Lives in one event loop."""
 
     def __init__(
-        self, home: Home, settings: Settings, models: Models, record: HostJournal, tool_names: Collection[str]
+        self,
+        home: Home,
+        settings: Settings,
+        models: Models,
+        record: HostJournal,
+        *,
+        tool_names: Collection[str],
+        on_ray_started: Callable[[], None],
     ) -> None:
-        """`tool_names` are what a policy may name."""
+        """`tool_names` are what a policy may name; `on_ray_started` is called on the loop after each start of Ray."""
         self._tool_names = tool_names
+        self._on_ray_started = on_ray_started
+        self.failed = False  # a part that the host cannot do without ended by itself
+        self._draining = False
         self._home = home
         self._settings = settings
         self._models = models
         self._record = record
         self._cluster = Cluster(home.root, home.keys / "ray")
-        self._embedded = EmbeddedModel() if models.need_embedded(settings) else None
+        self._embedded = EmbeddedModel()
         self._ray_state = ServiceView(name="ray", state="starting")
-        self._embedded_state = ServiceView(name="embedded model", state="starting" if self._embedded else "off")
+        self._embedded_state = ServiceView(name="embedded model", state="off")
+        self._embedded_starts = asyncio.Lock()
         self._ready: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._shutdown = asyncio.Event()
@@ -74,28 +85,34 @@ class Supervisor:
         if name not in self._ready:
             problem = self._ray_state.detail or "Ray is coming up"
             raise GroupStarting(f"group {name} is starting ({problem}); try again in a few seconds")
-        return RemoteGroup(self._cluster, name)
+        return _DrainingGroup(self._cluster, name) if self._draining else RemoteGroup(self._cluster, name)
 
     async def add(self, new: NewGroup) -> None:
         """Write the group into the settings and start it; raise SettingsError or ResourceBusy."""
         if new.name in self._settings.groups:
             raise ResourceBusy(f"group {new.name} exists already")
         add_group(self._home.settings, new.name, self._tool_names, model=new.model)
-        self._settings = load(self._home.settings, self._tool_names)
-        self._home.group(new.name).prepare()
-        if self._ray_state.state == "running":
-            await self._launch(new.name)
+        await self._follow_settings()
 
     async def remove(self, name: str, *, delete: bool) -> None:
         """Stop the group and take it out of the settings; raise NotFound or SettingsError."""
         if name not in self._settings.groups:
             raise NotFound(f"there is no group {name!r}")
         remove_group(self._home.settings, name, self._tool_names)
-        self._settings = load(self._home.settings, self._tool_names)
-        self._ready.discard(name)
-        await asyncio.to_thread(self._cluster.end, name)
+        await self._follow_settings()
         if delete:
             await asyncio.to_thread(shutil.rmtree, self._home.group(name).root, ignore_errors=True)
+
+    async def _follow_settings(self) -> None:
+        """Read the settings again; start the groups that are new in them and end those that are gone."""
+        self._settings = load(self._home.settings, self._tool_names)
+        for name in self._ready - set(self._settings.groups):
+            self._ready.discard(name)
+            await asyncio.to_thread(self._cluster.end, name)
+        for name in self._settings.groups:
+            self._home.group(name).prepare()
+            if name not in self._ready and self._ray_state.state == "running":
+                await self._launch(name)
 
     async def status(self) -> HostView:
         """Return the host at a glance."""
@@ -128,34 +145,38 @@ class Supervisor:
 
     async def stop(self, why: str) -> None:
         """Refuse new work, let running turns end within a bound, leave the rest resumable, end the children."""
+        self._draining = True  # people can still stop, answer and watch what runs
         groups = [RemoteGroup(self._cluster, name) for name in self._ready]
-        self._ready.clear()
         await _drained(groups)
+        self._ready.clear()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if self._embedded is not None:
-            await self._embedded.stop()
+        await self._embedded.stop()
         await asyncio.to_thread(self._cluster.stop)
         await self._record.append(HostStopped(why=why))
 
     async def _bring_up(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._start_embedded(), name="start the embedded model")
+            if self._models.need_embedded(self._settings):
+                group.create_task(self._start_embedded(), name="start the embedded model")
             group.create_task(self._start_ray(), name="start ray")
         for name in self._settings.groups:
             await self._launch(name)
         await self._keep_ray()
 
     async def _start_embedded(self) -> None:
-        if self._embedded is None:
-            return
-        try:
-            await self._embedded.start()
-        except ElisError as error:
-            self._embedded_state = ServiceView(name="embedded model", state="failed", detail=error.message)
-            return
-        self._embedded_state = ServiceView(name="embedded model", state="running")
+        """Start the embedded model unless it runs; one that could not be started is tried again by the next group."""
+        async with self._embedded_starts:
+            if self._embedded_state.state == "running":
+                return
+            self._embedded_state = ServiceView(name="embedded model", state="starting")
+            try:
+                await self._embedded.start()
+            except ElisError as error:
+                self._embedded_state = ServiceView(name="embedded model", state="failed", detail=error.message)
+            else:
+                self._embedded_state = ServiceView(name="embedded model", state="running")
 
     async def _start_ray(self) -> None:
         pause = RESTART_PAUSE_SECONDS
@@ -170,6 +191,7 @@ class Supervisor:
                 pause = min(2 * pause, RESTART_PAUSE_MOST_SECONDS)
             else:
                 self._ray_state = ServiceView(name="ray", state="running")
+                self._on_ray_started()
                 return
 
     async def _keep_ray(self) -> None:
@@ -189,14 +211,16 @@ class Supervisor:
 
     async def _launch(self, name: str) -> None:
         base_url, key = "", ""
-        if self._embedded is not None and self._embedded_state.state == "running":
+        if self._models.of_group(name, self._settings).provider == "embedded":
+            await self._start_embedded()
+        if self._embedded_state.state == "running":
             base_url, key = self._embedded.base_url, self._embedded.key
         blueprint = blueprint_for(name, self._home, self._settings, self._models, base_url, key)
         await asyncio.to_thread(self._cluster.launch, blueprint)
         self._ready.add(name)
 
     def _embedded_now(self) -> ServiceView:
-        if self._embedded is not None and self._embedded.problem and self._embedded_state.state == "running":
+        if self._embedded.problem and self._embedded_state.state == "running":
             return msgspec.structs.replace(self._embedded_state, state="failed", detail=self._embedded.problem)
         return self._embedded_state
 
@@ -209,12 +233,27 @@ class Supervisor:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _LOG.error("the task %r of the host failed; the host stops", task.get_name(), exc_info=error)
+            self.failed = True
             self._shutdown.set()
+
+
+class _DrainingGroup(RemoteGroup):
+    """A group of a host that is stopping: it can be stopped, answered and watched, and takes no new work."""
+
+    async def say(self, say: Say) -> Placement:
+        """Refuse; raise ResourceBusy."""
+        del say
+        raise ResourceBusy(f"the host is stopping and takes no new work for {self.name}; say it again after its start")
+
+    async def release(self, message: str) -> Placement:
+        """Refuse; raise ResourceBusy."""
+        raise ResourceBusy(f"the host is stopping; release {message} after its start")
 
 
 async def _drained(groups: list[RemoteGroup]) -> None:
     """Wait until no lane runs, at most the bound; a group that does not answer counts as idle."""
     until = time.monotonic() + DRAIN_SECONDS
+    await asyncio.gather(*(group.drain() for group in groups), return_exceptions=True)
     while groups and time.monotonic() < until:
         busy = [group for group in groups if await _is_busy(group)]
         if not busy:

@@ -122,6 +122,9 @@ def _opened(blueprint: Blueprint, masker: Masker) -> "Group | ElisError":
     except ElisError as error:
         _LOG.exception("group %s cannot be opened", blueprint.name)
         return error
+    except Exception as error:  # noqa: BLE001 - an actor that fails to be made is never made again; this one can tell why
+        _LOG.exception("group %s cannot be opened", blueprint.name)
+        return ElisError(f"group {blueprint.name} cannot be opened: {type(error).__name__}: {error}")
     return group
 
 
@@ -293,6 +296,10 @@ class RemoteGroup:
     async def drop(self, message: str, by: str) -> None:
         """See GroupPort."""
         await self._once(lambda actor: actor.control.remote("drop", message, by))
+
+    async def drain(self) -> None:
+        """Let what runs go on and start nothing new: the host is stopping."""
+        await self._once(lambda actor: actor.control.remote("drain"))
 
     async def search(self, text: str, limit: int) -> tuple[Found, ...]:
         """See GroupPort."""

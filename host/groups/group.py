@@ -124,6 +124,10 @@ class Group:
             await self._record.commit(end_turn(row.turn, verdict))
         return msgspec.structs.replace(stopped, turns=(*stopped.turns, *(row.turn for row in parked)))
 
+    async def drain(self) -> None:
+        """Let what runs go on and start nothing new (OPS-1)."""
+        self._chat.halt()
+
     async def view(self) -> GroupView:
         """Return the group at a glance."""
         spent = self._record.spend(self._parts.midnight_us())
@@ -230,6 +234,8 @@ class Group:
 
     def _lane_view(self) -> LaneView:
         current = self._chat.current
+        if current is not None and current.run is None:
+            current = None  # it has not begun, and while the chat is halted it does not
         waiting = self._chat.waiting()
         row = self._record.turn(current.turn) if current else None
         asked = current is not None and any(q.turn == current.turn for q in self._record.waiting_questions())

@@ -226,7 +226,7 @@ class Meters:
         output = int(min(most_output_tokens, by_tokens))
         cost_left = self.limits.cost_usd - self.cost_usd - kept.cost_usd - self.price.cost_usd(tokens_in, 0)
         if self.price.output > 0:
-            output = min(output, int(cost_left * 1e6 / self.price.output))
+            output = int(min(output, cost_left * 1e6 / self.price.output))
         if cost_left < 0 or output < min(LEAST_OUTPUT_TOKENS, most_output_tokens):
             raise Exhausted("cost_usd", f"the next inference does not fit the limit of {self.limits.cost_usd:g} USD")
         return self._reservation(tokens_in, output)

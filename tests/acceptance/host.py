@@ -182,6 +182,6 @@ def hosted(home: Path, settings: str, environment: Mapping[str, str] | None = No
     try:
         host.up()
         yield host
-        host.down()
+        assert host.down() == 0, (home / "up.log").read_text()
     finally:
         host.end()

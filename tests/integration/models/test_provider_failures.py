@@ -6,10 +6,10 @@ import socket
 import msgspec
 import pytest
 
-from host.models.conversation import AttemptError, Provider
+from host.models.conversation import Arrived, AttemptError, Provider
 from host.stops import Reason
 from tests.integration.models.talk import KEY, Talk, made
-from tests.scripted_model import Call, Drop, Fail, Hang, Reply, Rubbish, ScriptedModel
+from tests.scripted_model import Call, Drop, Fail, Hang, Reply, Rubbish, ScriptedModel, Step
 
 BOUND_SECONDS = 20
 
@@ -18,10 +18,10 @@ def ignore(_text: str) -> None:
     """Take text and do nothing with it."""
 
 
-async def failure(provider: Provider, body: bytes) -> AttemptError:
+async def failure(provider: Provider, body: bytes, arrived: Arrived | None = None) -> AttemptError:
     """Return the failure of an inference that must fail."""
     with pytest.raises(AttemptError) as caught:
-        await provider.infer(body, ignore)
+        await provider.infer(body, ignore, arrived)
     return caught.value
 
 
@@ -55,6 +55,58 @@ async def test_a_call_that_was_cut_off_is_not_made(talk: Talk, server: ScriptedM
     """Half a call's arguments never reach the gate."""
     server.script(Drop(2, Reply(calls=[Call("shell", {"command": "rm -r build"})])))
     assert (await failure(talk.provider, talk.body())).retryable
+
+
+@pytest.mark.clause("BUD-3")
+@pytest.mark.parametrize("reasoning", ["", "hm, " * 100], ids=["call", "thinking"])
+async def test_what_came_of_a_broken_reply_is_known(talk: Talk, server: ScriptedModel, reasoning: str) -> None:
+    """The size of arguments and of thinking, and what the server has counted by then."""
+    call = Call("shell", {"command": "é" * 500})
+    server.script(Drop(3, Reply(calls=() if reasoning else [call], reasoning=reasoning, text="x", usage=(41, 9, 3))))
+    arrived = Arrived()
+    assert (await failure(talk.provider, talk.body(), arrived)).received == ("" if reasoning else "x")
+    assert arrived.accepted
+    assert 250 < arrived.output_bytes < 1000
+    told = (arrived.tokens_in, arrived.tokens_out, arrived.tokens_cached)
+    assert told == ((41, 1, 3) if talk.kind == "anthropic" else (None, None, 0))
+
+
+@pytest.mark.clause("BUD-3", "TURN-6")
+async def test_a_cancelled_inference_leaves_what_had_come(talk: Talk, server: ScriptedModel) -> None:
+    """Cancelling raises nothing that could carry it."""
+    server.script(Hang(after_chunks=1))
+    begun = asyncio.Event()
+    arrived = Arrived()
+    task = asyncio.create_task(talk.provider.infer(talk.body(), lambda _text: begun.set(), arrived))
+    await asyncio.wait_for(begun.wait(), BOUND_SECONDS)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert arrived.accepted
+    assert arrived.output_bytes > 0
+
+
+@pytest.mark.clause("BUD-3")
+@pytest.mark.parametrize("after_chunks", [0, 1])
+async def test_silence_over_a_whole_request_is_no_refusal(talk: Talk, server: ScriptedModel, after_chunks: int) -> None:
+    """The server has it and may have been at work on it all the time."""
+    server.script(Hang(after_chunks))
+    provider = made(talk.kind, talk.settings, silence_seconds=0.1)
+    arrived = Arrived()
+    await failure(provider, talk.body(), arrived)
+    await provider.aclose()
+    assert arrived.accepted
+
+
+@pytest.mark.clause("BUD-3")
+@pytest.mark.parametrize("step", [Fail(429), Fail(500), Fail(400), Drop(0)], ids=["429", "500", "400", "no status"])
+async def test_a_refusal_is_not_taken_for_an_answer(talk: Talk, server: ScriptedModel, step: Step) -> None:
+    """What the server did not take costs nothing."""
+    server.script(step)
+    arrived = Arrived()
+    await failure(talk.provider, talk.body(), arrived)
+    assert not arrived.accepted
+    assert arrived.output_bytes == 0
 
 
 @pytest.mark.clause("TURN-6")

@@ -10,7 +10,7 @@ import pytest
 from host.errors import PathViolation, ToolFailed
 from host.tools.files import EditFile, EditFileArguments, ReadFile, ReadFileArguments, WriteFile, WriteFileArguments
 from host.tools.jail import Missing
-from host.tools.seen import ChangedSince
+from host.tools.seen import ChangedSince, SeenFiles
 from host.tools.text import ANSWER_BYTES
 from host.tools.tool import Scope
 
@@ -152,8 +152,9 @@ async def test_a_write_run_again_over_a_person_s_work_is_refused(scope_of: Scope
     """The host was down, the person went on; the next call writes, and keeps their version."""
     await write(scope_of("t1", "2.0"), "a", "new\n")
     (place.workspace / "a").write_text("by hand")
+    restarted = msgspec.structs.replace(scope_of("t1", "2.0"), seen=SeenFiles())
     with pytest.raises(ChangedSince, match="somebody changed the file since; it was left as it is"):
-        await write(scope_of("t1", "2.0"), "a", "new\n")
+        await write(restarted, "a", "new\n")
     assert (place.workspace / "a").read_text() == "by hand"
     await read(scope_of("t1", "3.0"), "a")
     told = await edit(scope_of("t1", "4.0"), "a", "hand", "both")

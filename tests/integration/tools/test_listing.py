@@ -2,7 +2,6 @@
 
 import os
 import re
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -87,11 +86,11 @@ async def test_a_long_listing_is_read_by_following_the_calls_that_are_named(
 @pytest.mark.clause("PASS-5")
 async def test_names_that_are_no_utf_8_are_listed_with_escapes(scope: Scope, place: Place) -> None:
     """In folders, files and targets of links; the pages that are named follow each other to the end."""
-    folder = os.fsencode(place.workspace)
-    os.mkdir(folder + b"/d\xe9")
-    for name in (b"d\xe9/\xff", b"d\xe9/a", b"d\xe9/b\xc3\xa9\xe9", b"d\xe9/z"):
-        Path(os.fsdecode(folder + b"/" + name)).touch()
-    os.symlink(b"caf\xe9", folder + b"/d\xe9/link")
+    folder = place.workspace / os.fsdecode(b"d\xe9")
+    folder.mkdir()
+    for name in (b"\xff", b"a", b"b\xc3\xa9\xe9", b"z"):
+        (folder / os.fsdecode(name)).touch()
+    (folder / "link").symlink_to(os.fsdecode(b"caf\xe9"))
     everything = await listed(scope, path="d\\xe9")
     everything.encode()
     assert everything.split("\n") == [

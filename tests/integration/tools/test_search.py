@@ -4,7 +4,6 @@ import asyncio
 import os
 import re
 import time
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -99,10 +98,10 @@ async def test_what_was_not_searched_or_shown_is_said(scope: Scope, place: Place
 @pytest.mark.clause("PATH-1")
 async def test_hits_in_names_that_are_no_utf_8_are_told_with_escapes(scope: Scope, place: Place) -> None:
     """By folder, by file and by link; the call that reads on works, and so does what was passed over."""
-    folder = os.fsencode(place.workspace)
-    os.mkdir(folder + b"/d\xe9")
-    Path(os.fsdecode(folder + b"/d\xe9/f\xe9")).write_text("hit 1\nhit 2\n")
-    Path(os.fsdecode(folder + b"/d\xe9/g\xe9")).write_bytes(b"hit \xe9\n")
+    folder = place.workspace / os.fsdecode(b"d\xe9")
+    folder.mkdir()
+    (folder / os.fsdecode(b"f\xe9")).write_text("hit 1\nhit 2\n")
+    (folder / os.fsdecode(b"g\xe9")).write_bytes(b"hit \xe9\n")
     (place.workspace / "link").symlink_to(os.fsdecode(b"d\xe9/f\xe9"))
     hits = ["d\\xe9/f\\xe9:1: hit 1", "d\\xe9/f\\xe9:2: hit 2"]
     for path in ("d\\xe9/f\\xe9", "link"):
@@ -114,7 +113,7 @@ async def test_hits_in_names_that_are_no_utf_8_are_told_with_escapes(scope: Scop
     call = re.search(r"Read on: search_files (\{.*\})\]", first)
     assert call is not None
     asked = msgspec.json.decode(call[1], type=dict[str, str | int | bool])
-    assert (await searched(scope, **asked)).split("\n")[1] == hits[1]
+    assert (await searched(scope, 20.0, **asked)).split("\n")[1] == hits[1]
 
 
 async def test_a_search_does_not_follow_links_out(scope: Scope, place: Place) -> None:

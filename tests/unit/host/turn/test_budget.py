@@ -127,6 +127,42 @@ def test_the_days_cap_counts_what_others_have_reserved() -> None:
     day.reserve(share)
 
 
+@pytest.mark.clause("BUD-1", "BUD-4")
+@pytest.mark.parametrize("meter", ["daily_tokens", "daily_cost_usd"])
+def test_the_days_cap_keeps_room_for_the_wrap_up(meter: str) -> None:
+    """A step that would take it is refused, and the wrap-up itself still fits."""
+    tokens, cost = (1000, math.inf) if meter == "daily_tokens" else (math.inf, 10.0)
+    day = Day(tokens=tokens, cost_usd=cost, spent=lambda: (400, 4.0))
+    step = Reservation(tokens_in=200, max_output_tokens=200, cost_usd=4.0)
+    kept = Reservation(tokens_in=100, max_output_tokens=101, cost_usd=2.01)
+    with pytest.raises(Exhausted) as refused:
+        day.reserve(step, kept=kept)
+    assert refused.value.meter == meter
+    day.reserve(kept)
+    day.release(kept)
+    day.reserve(step)
+
+
+@pytest.mark.clause("BUD-4")
+def test_what_is_kept_holds_a_wrap_up_that_has_grown_by_a_step() -> None:
+    """Its request names the meter and the calls of the last step, which were not known when it was set aside."""
+    turn = meters(price=Price(input=2.0, output=8.0, known=True))
+    turn.keep_for_wrap_up(900)
+    grown = turn.reserve_wrap_up(1800)
+    assert grown.tokens <= turn.kept_for_wrap_up.tokens
+    assert grown.cost_usd <= turn.kept_for_wrap_up.cost_usd
+
+
+@pytest.mark.clause("BUD-3")
+@pytest.mark.parametrize(("cache_read", "cost"), [(None, 0.21), (0.0, 0.01), (0.2, 0.03)])
+def test_without_a_price_of_their_own_cached_tokens_cost_what_input_costs(
+    cache_read: float | None, cost: float
+) -> None:
+    """No price is not the price zero."""
+    price = Price(input=2.0, output=10.0, cache_read=cache_read, known=True)
+    assert price.cost_usd(100_000, 1000, 100_000) == pytest.approx(cost)
+
+
 @pytest.mark.clause("BUD-4")
 def test_the_meter_that_is_used_up_most_is_named() -> None:
     """The warning at 80 % says which."""
