@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+import httpx2
 import msgspec
 
 from host.app import model_trial
@@ -26,7 +27,9 @@ from host.config.home import Home
 from host.config.load import load
 from host.config.rules import parse_listen
 from host.config.settings import GroupSettings, SandboxSettings, Settings
+from host.config.tls import trust
 from host.errors import ElisError
+from host.groups.port import GroupView
 from host.record.codec import GroupCodec
 from host.record.host_record import HostCodec
 from host.tools.catalogue import tools_of
@@ -38,6 +41,7 @@ from memory.journal import Journal
 OLDEST_PYTHON: Final = (3, 11)
 LEAST_FREE_BYTES: Final = 1_000_000_000  # a journal that grows, a log, and the system beside it
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome-stable")
+_STATUS_SECONDS: Final = 10.0  # the host answers that for groups that do not, too
 _EARLIEST: Final = 1_767_225_600.0  # 2026-01-01: a clock before this program was written is wrong
 _SKEW_SECONDS: Final = 60.0  # a file written a moment ago by a clock that was set right since
 
@@ -49,6 +53,18 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool
     detail: str
     fix: str = ""  # what to do; empty when all is well
+
+
+class _Card(msgspec.Struct, frozen=True, kw_only=True):
+    """A group in the running host's overview, as far as it is read here."""
+
+    view: GroupView
+
+
+class _Status(msgspec.Struct, frozen=True, kw_only=True):
+    """The running host's overview, as far as it is read here."""
+
+    groups: tuple[_Card, ...]
 
 
 def check(home: Home) -> list[Finding]:
@@ -67,6 +83,7 @@ def check(home: Home) -> list[Finding]:
         settings = Settings()
     findings += [
         _looked("address", lambda: _address(home, settings)),
+        *_groups(home),
         *_sandboxes(settings),
         *_time_zones(settings),
         *_journals(home),
@@ -127,7 +144,7 @@ def _home(home: Home) -> Finding:
 
 def _private(home: Home) -> Iterator[tuple[Path, int]]:
     yield from ((folder, 0o700) for folder in (home.root, home.keys, home.run, home.groups))
-    yield from ((file, 0o600) for file in (home.token_file, home.settings))
+    yield home.token_file, 0o600  # elis.toml holds no secrets and lies in a closed folder: its mode is its writer's
 
 
 def _disk(home: Home) -> Finding:
@@ -181,6 +198,41 @@ def _address(home: Home, settings: Settings) -> Finding:
         fix = "end the program that listens there, or choose another host.listen; port 0 is any free one"
         return Finding(name="address", ok=False, detail=f"{settings.host.listen}: {error.strerror}", fix=fix)
     return Finding(name="address", ok=True, detail=f"{settings.host.listen} is free; no host runs")
+
+
+def _groups(home: Home) -> list[Finding]:
+    """Look at what the running host says of its groups; without one there is nothing to say."""
+    if home.holder() is None:
+        return []
+    try:
+        views = _running_groups(home)
+    except (ElisError, httpx2.HTTPError, msgspec.DecodeError) as error:
+        fix = f"if this stays, {home.logs / 'host.log'} may say why; `elis down` and `elis up` start the host anew"
+        return [Finding(name="groups", ok=False, detail=f"the running host does not tell: {error}", fix=fix)]
+    return [
+        Finding(name="groups", ok=True, detail=f"{sum(view.state == 'awake' for view in views)} of {len(views)} awake"),
+        *(_group(home, view) for view in views if view.state != "awake"),
+    ]
+
+
+def _running_groups(home: Home) -> list[GroupView]:
+    address = home.address()
+    answer = httpx2.get(
+        f"{address}/api/v1/status",
+        headers={"Authorization": f"Bearer {home.token()}"},
+        timeout=_STATUS_SECONDS,
+        trust_env=False,  # a proxy of the environment is not for this machine's own loopback
+        verify=trust(home.certificate) if address.startswith("https:") else True,
+    ).raise_for_status()
+    return [card.view for card in msgspec.json.decode(answer.content, type=_Status).groups]
+
+
+def _group(home: Home, view: GroupView) -> Finding:
+    """Tell a group that is not awake; one that is on its way there is no failure yet."""
+    detail = f"is {view.state}" + (f": {view.problem}" if view.problem else "")
+    fix = f"mend what it says, then start the host anew; {home.logs / 'host.log'} may say more"
+    failed = view.state == "failed"
+    return Finding(name=f"group {view.name}", ok=not failed, detail=detail, fix=fix if failed else "")
 
 
 def _sandboxes(settings: Settings) -> list[Finding]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 import httpx2
+import msgspec
 
 from host.app.blueprints import Models, faults_text
 from host.app.supervisor import Supervisor
@@ -24,6 +25,7 @@ from host.app.version import VERSION
 from host.config.home import Home
 from host.config.load import load
 from host.config.settings import GroupSettings, HostSettings, Settings
+from host.config.tls import check_pair, trust
 from host.config.write import write_first
 from host.errors import ElisError, ResourceBusy
 from host.models.discovery import FoundModel, find_model
@@ -116,10 +118,11 @@ async def _until_the_end(supervisor: Supervisor, server: PanelServer) -> None:
 
 
 def _site(host: HostSettings) -> Site:
-    """Return where the panel listens; raise SettingsError for an address that would expose it."""
+    """Return where the panel listens; raise SettingsError for an address that would expose it, and unfit TLS files."""
     tls = None
     if host.tls_certificate:
         tls = TlsFiles(certificate=Path(host.tls_certificate), key=Path(host.tls_key))
+        check_pair(tls.certificate, tls.key)
     return check_listen(host.listen, tls=tls, proxy_url=host.proxy_url)
 
 
@@ -144,11 +147,15 @@ class Signals:
         self.on_ask()
 
 
-def _greet(server: PanelServer, sessions: Sessions, found: FoundModel | None) -> None:
+def _greet(server: PanelServer, sessions: Sessions, found: FoundModel | None, *, json: bool = False) -> None:
+    """Print how to sign in; with `json` one object {url, link} on standard output and the words beside it."""
     if found is not None:
         print(f"model: {found.how}", file=sys.stderr)
     link = f"{server.url}/login?code={sessions.invite().code}"
-    print(f"Elis {VERSION} listens on {server.url}\nOpen this link once, within ten minutes:\n{link}", flush=True)
+    words = f"Elis {VERSION} listens on {server.url}\nOpen this link once, within ten minutes:\n{link}"
+    print(words, file=sys.stderr if json else sys.stdout, flush=True)
+    if json:
+        print(msgspec.json.encode({"url": server.url, "link": link}).decode(), flush=True)
 
 
 def _detach(home: Home) -> int:
@@ -164,16 +171,18 @@ def _detach(home: Home) -> int:
     while time.monotonic() < until:
         if child.poll() is not None:
             raise ElisError(f"the host ended with code {child.returncode}; {home.logs / 'up.log'} says why")
-        if home.address_file.exists() and _answers(home.address()):
+        if home.address_file.exists() and _answers(home):
             print(f"the host runs (process {child.pid}); `elis panel` prints a login link", file=sys.stderr)
             return 0
         time.sleep(0.1)
     raise ElisError(f"the host did not answer within {DETACHED_SECONDS:.0f} s; {home.logs / 'up.log'} says why")
 
 
-def _answers(url: str) -> bool:
+def _answers(home: Home) -> bool:
+    url = home.address()
+    verify = trust(home.certificate) if url.startswith("https:") else True
     try:
-        return httpx2.get(f"{url}/healthz", timeout=2, trust_env=False).is_success
+        return httpx2.get(f"{url}/healthz", timeout=2, trust_env=False, verify=verify).is_success
     except httpx2.HTTPError:
         return False
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeVar
 import msgspec
 
 from host.cli.client import Api, Failure, LostConnection, group_path
-from host.cli.following import Answer, Follower, stopped
+from host.cli.following import Answer, Follower, stopped, unplaced
 from host.config.home import Home
 from host.groups.port import Draft, EventView, Placement
 from host.stops import Reason
@@ -80,6 +80,23 @@ class Patience:
             raise failure
 
 
+def in_doubt(group: str) -> str:
+    """Say that a message whose placement was not heard of in time may have been taken."""
+    return (
+        f"the host did not say in time what became of the message; it may have been taken and may run: "
+        f"`elis queue {group}` and `elis events {group}` tell"
+    )
+
+
+async def place(home: Home, order: Order) -> Placement | None:
+    """Do what `send` does, for no longer than the order's time-out; None when that ended it."""
+    try:
+        async with asyncio.timeout(order.timeout_seconds):
+            return await send(home, order)
+    except TimeoutError:
+        return None
+
+
 async def send(home: Home, order: Order) -> Placement:
     """Say it to the group and return what became of it.
 
@@ -117,8 +134,8 @@ async def ask(home: Home, order: Order, screen: Screen) -> Answer:
             await _follow(home, order, follower, screen)
     except TimeoutError:
         if follower is None:
-            message = "the message was not taken in time; try again with a longer --timeout"
-            raise Failure(message, Reason.TIMED_OUT.exit_code) from None
+            screen.note(in_doubt(order.group))
+            return unplaced()
         screen.note(f"the turn goes on without being waited for; `elis stop {order.group}` ends it")
     return await _whole(home, order.group, follower.answer())
 

@@ -6,7 +6,6 @@ Failure, never a status code. (The contract: Command line, HTTP.)
 
 import asyncio
 import contextlib
-import ssl
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from http import HTTPStatus
@@ -17,6 +16,7 @@ import httpx2
 import msgspec
 
 from host.config.home import Home
+from host.config.tls import trust
 from host.errors import NotFound, ResourceBusy
 from host.groups.port import Draft, EventView
 from host.stops import Reason
@@ -78,7 +78,7 @@ class Api:
             headers={"Authorization": f"Bearer {token}"},
             timeout=httpx2.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS),
             trust_env=False,  # a proxy of the environment is not for this machine's own loopback
-            verify=_trust(home) if self._address.startswith("https:") else True,
+            verify=trust(home.certificate) if self._address.startswith("https:") else True,
         )
 
     async def __aenter__(self) -> Self:
@@ -173,7 +173,14 @@ class Api:
         """Turn the transport's errors and answers that cannot be read into failures."""
         try:
             yield
-        except httpx2.ConnectError as error:  # the address was left behind by a host that was killed
+        except httpx2.ConnectError as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                message = (
+                    f"what listens at {self._address} shows another certificate than the host of this home, or one "
+                    f"that is not valid now ({error}); renew [host] tls_certificate and start the host again"
+                )
+                raise Failure(message, Reason.RESOURCE_BUSY.exit_code) from error
+            # Otherwise the address was left behind by a host that was killed.
             raise LostConnection(self._home.not_running()) from error
         except httpx2.ReadTimeout as error:
             message = "the host does not answer; `elis doctor` looks for the cause"
@@ -219,10 +226,3 @@ def _of_problem(problem: _Problem) -> Failure:
     except ValueError:
         reason = Reason.UNKNOWN
     return Failure(words, reason.exit_code)
-
-
-def _trust(home: Home) -> ssl.SSLContext:
-    """Trust the certificate that the host left in the home, whoever issued it and whatever name it carries."""
-    context = ssl.create_default_context(cafile=home.certificate if home.certificate.exists() else None)
-    context.check_hostname = not home.certificate.exists()
-    return context

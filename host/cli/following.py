@@ -120,6 +120,21 @@ class Follower:
         )
 
 
+def unplaced() -> Answer:
+    """Return the result when the waiting ended before the host said what became of the message: it may yet run."""
+    return Answer(
+        turn="",
+        outcome="running",
+        reason=Reason.TIMED_OUT,
+        reply="",
+        usage=Usage(),
+        first_seq=0,
+        last_seq=0,
+        steered=False,
+        verified=False,
+    )
+
+
 def stopped(placement: Placement) -> Answer:
     """Return the result of a message that was a stop word: it did what it says and began no turn."""
     return Answer(

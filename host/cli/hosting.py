@@ -39,7 +39,8 @@ def up(
     call = Call(context, json=json, home=home)
     code = run(call.home.root, detach=detach)
     if detach and call.json and code == 0:
-        print_json({"address": call.home.address(), "pid": call.home.holder()})
+        link = call.run(lambda api: api.post("/login-links", LoginLink)).url
+        print_json({"url": link.partition("/login?")[0], "link": link, "pid": call.home.holder()})
     raise typer.Exit(code)
 
 

@@ -19,9 +19,10 @@ _DRAFT_LINES: Final = 12  # enough to read along, short enough to be erased whol
 class Terminal:
     """Implements `host.cli.asking.Screen`. Use it as a context manager."""
 
-    def __init__(self, err: Console, *, quiet: bool) -> None:
-        """Print to `err`; `quiet` leaves out all but questions and notes (for --json)."""
+    def __init__(self, err: Console, group: str, *, quiet: bool) -> None:
+        """Print what happens in `group` to `err`; `quiet` leaves out all but questions and notes (for --json)."""
         self._err = err
+        self._group = group
         self._quiet = quiet
         self._draft = ""
         self._step = -1
@@ -40,25 +41,27 @@ class Terminal:
             self._live.stop()
 
     def placed(self, placement: Placement) -> None:
-        """Say what became of the message."""
-        if self._quiet:
-            return
+        """Say what became of the message; that it is held is always said, for then somebody has to act."""
         match placement.disposition:
+            case "held":
+                self._held(placement.message)
+            case _ if self._quiet:
+                return
             case "queued":
                 self.note(f"queued at position {placement.position}")
-            case "held":
-                self.note(f"held; `elis queue GROUP release {placement.message}` lets it go on")
             case other:
                 self.note(f"{other} {placement.turn}".strip())
 
     def event(self, event: EventView) -> None:
-        """Show questions always, calls where there is room."""
+        """Show questions and what else waits for somebody always, calls where there is room."""
         data = event.data
         match event.kind:
             case "approval_asked":
                 self._question(data)
             case "approval_settled":
                 self.note(f"question {data['approval']} was settled: {data['verdict']} by {data['by']}")
+            case "message_placed" if data["disposition"] == "held":
+                self._held(data["message"])
             case "turn_parked":
                 self.note(f"parked until question {data['approval']} is answered")
             case "call_started" if not self._quiet:
@@ -84,6 +87,9 @@ class Terminal:
     def note(self, text: str) -> None:
         """Say something, above the draft."""
         self._err.print(Text(text, style="dim"))
+
+    def _held(self, message: str) -> None:
+        self.note(f"held after a stop; `elis queue {self._group} release {message}` lets it go on")
 
     def _question(self, data: dict[str, Any]) -> None:
         head = "the model asks" if data["question"] == "answer" else f"{data['tool']} wants to run ({data['effect']})"

@@ -11,6 +11,7 @@ from host.cli.call import Call, HomeOption, JsonOption, print_json
 from host.cli.client import group_path
 from host.cli.screen import Terminal
 from host.groups.port import Placement, Queued, Stopped
+from host.stops import Reason
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", help="The group's name.")]
 
@@ -49,19 +50,28 @@ def ask(  # noqa: PLR0913 - the options of the contract
         timeout_seconds=timeout,
     )
     if detach:
-        placement = asyncio.run(asking.send(call.home, order))
-        call.print(
-            {"turn": placement.turn, "disposition": placement.disposition, "position": placement.position},
-            lambda out: views.plain(out, _placed(placement)),
-        )
+        _detached(call, order)
         return
-    with Terminal(call.err, quiet=call.json) as screen:
+    with Terminal(call.err, group, quiet=call.json) as screen:
         answer = asyncio.run(asking.ask(call.home, order, screen))
     if call.json:
         print_json(answer)
     else:
         views.answer(call.out, call.err, answer)
     raise typer.Exit(answer.exit_code)
+
+
+def _detached(call: Call, order: asking.Order) -> None:
+    """Print what became of the message, and leave it to itself."""
+    placement = asyncio.run(asking.place(call.home, order))
+    if placement is None:
+        call.note(asking.in_doubt(order.group))
+        call.print({"turn": "", "disposition": "unknown", "position": 0}, lambda _: None)
+        raise typer.Exit(Reason.TIMED_OUT.exit_code)
+    call.print(
+        {"turn": placement.turn, "disposition": placement.disposition, "position": placement.position},
+        lambda out: views.plain(out, _placed(placement)),
+    )
 
 
 def _text(text: str) -> str:

@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from host.config.tls import leaf
 from host.errors import NotFound, PathViolation, ResourceBusy, SettingsError
 
 VARIABLE: Final = "ELIS_HOME"
@@ -177,6 +178,16 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
     def write_address(self, address: str) -> None:
         """Tell everybody who may read this home where the host listens, as ADDRESS:PORT; with TLS as https://…."""
         _write_private(self.address_file, address + "\n")
+
+    def keep_certificate(self, certificate: Path | None) -> None:
+        """Copy the host's own certificate for the clients of this home, before `write_address`; None removes a copy.
+
+        Neither the chain nor a key in the same file is copied: an authority's other customers are not to be trusted.
+        """
+        if certificate is None:
+            self.certificate.unlink(missing_ok=True)
+            return
+        _write_private(self.certificate, leaf(certificate.read_text(encoding="ascii", errors="replace")))
 
     def forget_address(self) -> None:
         """The host listens no more."""

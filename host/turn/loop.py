@@ -124,6 +124,9 @@ class Turn:
         detail = f"{exhausted.meter}: {exhausted.detail}"
         if self._state.wrap_up is not None:  # of a turn that was resumed after it
             raise Ending(Verdict(reason=Reason.BUDGET_EXHAUSTED, detail=detail, reply=self._state.wrap_up))
+        if any(step.open_calls() for step in self._state.all_steps()[-1:]):
+            await self._kit.record.commit(lambda _: None, self._admit)  # what was broken off is posted: now it is there
+            self._take_in_ends()
         message = wrap_up_message(self._state, exhausted.detail)
         part = Part(message, self._kit.model.provider.message(message))
         reply = ""

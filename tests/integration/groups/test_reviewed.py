@@ -112,3 +112,18 @@ async def test_a_final_event_of_a_turn_that_never_began_is_entered_at_the_next_s
     ended = await stage.ended(running)
     assert (ended.data["reason"], ended.data["detail"]) == ("audit_failure", "the disk was full")
     assert not file.exists()
+
+
+@pytest.mark.clause("BUD-4")
+async def test_a_command_that_the_seconds_broke_off_is_told_as_such_in_the_wrap_up(stage: Stage) -> None:
+    """It ran, and it did not end well."""
+    stage.settings = GroupSettings(budget=BudgetSettings(seconds=2))
+    stage.model.script(Reply(calls=[BREAK]), Reply(text="It took too long."))
+    placement = await stage.say()
+    question = await stage.question()
+    await stage.group.settle(question.id, verdict="allowed", by="test", text="")
+    ended = await stage.ended(placement)
+    assert (ended.data["reason"], ended.data["reply"]) == ("budget_exhausted", "It took too long.")
+    wrap_up = stage.model.requests[-1].body
+    assert b"failed: interrupted" in wrap_up
+    assert b"not run" not in wrap_up
