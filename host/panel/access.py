@@ -7,15 +7,15 @@ decide which cookies are good; routes never look at a header of these.
 
 import asyncio
 import hmac
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from http.cookies import SimpleCookie
 from typing import Any, Final, Literal, cast
 
 import msgspec
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from host.panel.knocks import Backoff, Tally
+from host.panel.knocks import Backoff, Tally, bare_address, network_of
 from host.panel.listen import Site, host_name
 from host.panel.problems import Forbidden, NotSignedIn, TooManyAttempts, WrongHost
 from host.panel.sessions import Session, Sessions, csrf_token
@@ -24,7 +24,7 @@ from host.record.host_record import HostRecord
 CSRF_HEADER: Final = "x-elis-csrf"
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-_DELAYED_AT_ONCE: Final = 16  # answers kept back at the same time; one more is refused at once
+_HELD_AT_ONCE: Final = 16  # answers to one sender kept back at the same time; until one is out, it is refused
 
 Connection = ASGIConnection[Any, Any, Any, Any]
 
@@ -59,7 +59,7 @@ class Door:
         self._rest = rest
         self._backoff = Backoff()
         self._tally = Tally()
-        self._delayed = 0
+        self._held: Counter[str] = Counter()  # sender → answers that are kept back
 
     async def right_host(self, connection: Connection) -> None:
         """Refuse requests under a foreign name: a page of another site that was rebound to our address."""
@@ -109,24 +109,38 @@ class Door:
         self._check_fetch_site(connection)
         self._check_same_origin(connection)
 
-    async def failed(self, connection: Connection, how: str) -> None:
-        """Note a failed attempt and keep its answer back; raise TooManyAttempts where too many are kept back."""
-        address = address_of(connection)
-        rows = self._tally.add(address, how, self._now_us())
-        if rows:
-            await self._record.append(*rows)
-        delay_seconds = self._backoff.failed(address, self._now_us())
-        if self._delayed >= _DELAYED_AT_ONCE:
+    def may_try(self, connection: Connection) -> None:
+        """Raise TooManyAttempts, before anything is compared, while too many answers to the sender are kept back."""
+        if self._held[network_of(self.address_of(connection))] >= _HELD_AT_ONCE:
             raise TooManyAttempts
-        self._delayed += 1
+
+    async def failed(self, connection: Connection, how: str) -> None:
+        """Note a failed attempt and keep its answer back; nothing may be awaited between `may_try` and this."""
+        address = self.address_of(connection)
+        sender = network_of(address)
+        self._held[sender] += 1
         try:
-            await self._rest(delay_seconds)
+            rows = self._tally.add(address, how, self._now_us())
+            if rows:
+                await self._record.append(*rows)
+            await self._rest(self._backoff.failed(address, self._now_us()))
         finally:
-            self._delayed -= 1
+            self._held[sender] -= 1
+            if not self._held[sender]:
+                del self._held[sender]
 
     def succeeded(self, connection: Connection) -> None:
         """Forget the failures of the address that just got in."""
-        self._backoff.succeeded(address_of(connection))
+        self._backoff.succeeded(self.address_of(connection))
+
+    def address_of(self, connection: Connection) -> str:
+        """Return the address a request came from; behind a reverse proxy, as the proxy saw it."""
+        if self._site.proxy_url:
+            # A proxy appends the address it saw; whatever stands before that is the sender's own word.
+            told = ",".join(connection.headers.getall("x-forwarded-for", [])).rpartition(",")[2].strip()
+            if told:
+                return bare_address(told)
+        return connection.client.host if connection.client else "unknown"
 
     async def journal_failures(self, *, closing: bool = False) -> None:
         """Write what has been counted since the last row; called every minute and at the end."""
@@ -146,6 +160,7 @@ class Door:
         return caller.session is None or self._sessions.is_open(caller.session.key)
 
     async def _check_token(self, connection: Connection) -> None:
+        self.may_try(connection)
         scheme, _, sent = connection.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(sent.strip().encode(), self._token.encode()):
             return
@@ -155,11 +170,12 @@ class Door:
 
     def _by_cookie(self, connection: Connection) -> Caller:
         name = self._cookie_name(connection.headers.get("host", ""))
-        jar = SimpleCookie()
-        jar.load(connection.headers.get("cookie", ""))
-        cookie = jar[name].value if name in jar else ""
-        session = self._sessions.recognise(cookie) if cookie else None
-        return Caller(by="panel", session=session, csrf=csrf_token(cookie) if session else "")
+        # Every program on this address has its cookies in this header, in whatever shape, and may use this name, too.
+        for pair in connection.headers.get("cookie", "").split(";"):
+            key, _, cookie = pair.strip().partition("=")
+            if key == name and (session := self._sessions.recognise(cookie)):
+                return Caller(by="panel", session=session, csrf=csrf_token(cookie))
+        return Caller(by="panel")
 
     def _cookie_name(self, host_header: str) -> str:
         # Cookies ignore ports, so two hosts on one machine need two names. __Host- pins a cookie to this name and TLS.
@@ -199,8 +215,3 @@ def guard(check: Callable[[Connection], Awaitable[None]]) -> Callable[[Connectio
         await check(connection)
 
     return run
-
-
-def address_of(connection: Connection) -> str:
-    """Return the address a request came from."""
-    return connection.client.host if connection.client else "unknown"

@@ -1,8 +1,8 @@
 """Failed sign-ins: how long each answer is kept back, and what the host's journal is told (PAN-2).
 
-Right credentials are never delayed: on loopback every program of the machine shares one address, and whoever guesses
-must not be able to lock the operator out. Codes and tokens hold 128 bits and more, so the delay only has to make
-guessing loud and slow. Both tables are bounded, so that nobody can fill memory or disk. Pure: callers pass the time.
+Right credentials are not delayed by earlier failures: on loopback every program of the machine shares one address.
+Only while an address has all its places taken by answers that are kept back is it refused, right or wrong, so that
+guessing side by side is no faster. Codes and tokens hold 128 bits and more; the delay has to make guessing loud and slow. Both tables are bounded, so that nobody can fill memory or disk. Pure: callers pass the time.
 """
 
 import ipaddress
@@ -74,6 +74,13 @@ class Tally:
         )
         self._more.clear()
         return rows
+
+
+def bare_address(told: str) -> str:
+    """Return the address in an entry of X-Forwarded-For, which some proxies write with a port."""
+    if told.startswith("["):
+        return told[1:].partition("]")[0]
+    return told.partition(":")[0] if told.count(":") == 1 else told
 
 
 def network_of(address: str) -> str:

@@ -63,7 +63,14 @@ def check_listen(address: str, *, tls: TlsFiles | None = None, proxy_url: str = 
                 "or name the TLS reverse proxy in [host] proxy_url"
             )
             raise SettingsError(message)
-        names.add(host)
+        if tls is not None and not proxy_url and _is_wildcard(host):
+            message = (
+                f"[host] listen = {address!r} does not say under which name browsers reach the panel, and it answers "
+                "under no other; give the address or the host name that the certificate is for, such as "
+                f"elis.example.org:{port}"
+            )
+            raise SettingsError(message)
+        names.add(host.lower())
     return Site(host=host, port=port, names=frozenset(names), tls=tls, proxy_url=proxy_url.rstrip("/"))
 
 
@@ -86,6 +93,13 @@ def is_loopback(host: str) -> bool:
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_wildcard(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return False
 

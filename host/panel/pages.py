@@ -9,7 +9,6 @@ from litestar.response import Redirect
 from litestar.status_codes import HTTP_303_SEE_OTHER
 
 from host.errors import NotFound
-from host.panel.access import address_of
 from host.panel.parts import AnyRequest, TheAssets, TheCaller, TheDirectory, TheDocuments, TheDoor, TheSessions
 from host.panel.problems import NotSignedIn
 
@@ -38,9 +37,10 @@ async def sign_in(
     door: TheDoor,
 ) -> Redirect:
     """Use up a code and sign the browser in."""
+    door.may_try(request)
     agent = request.headers.get("user-agent", "")
     try:
-        cookie = await sessions.redeem(data.code, address=address_of(request), agent=agent)
+        cookie = await sessions.redeem(data.code, address=door.address_of(request), agent=agent)
     except NotSignedIn:
         await door.failed(request, "link")
         raise

@@ -56,8 +56,7 @@ class PanelServer:
             access_log=False,  # login codes stand in addresses
             server_header=False,
             date_header=False,
-            proxy_headers=bool(site.proxy_url),
-            forwarded_allow_ips="*",  # the operator says that everything comes through the proxy
+            proxy_headers=False,  # uvicorn would believe the sender; the door reads what the proxy itself says
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=drain_seconds,
             backlog=BACKLOG,

@@ -94,11 +94,19 @@ class Sessions:
             raise NotSignedIn(message)
         cookie = secrets.token_urlsafe(COOKIE_BYTES)
         key, agent = _hash(cookie), agent[:AGENT_CHARS]
-        await self._record.append(SignedIn(session=key, address=address, agent=agent))
         self._expire()
+        # Before anything is awaited: whoever signs everybody out meanwhile ends this session, too.
         self._sessions[key] = Session(
             key=key, since_us=now_us, seen_us=now_us, journaled_us=now_us, address=address, agent=agent
         )
+        try:
+            await self._record.append(SignedIn(session=key, address=address, agent=agent))
+        except BaseException:
+            self._forget(key)
+            raise
+        if key not in self._sessions:
+            message = "everybody was signed out in this moment; `elis panel` prints a fresh link"
+            raise NotSignedIn(message)
         return cookie
 
     def recognise(self, cookie: str) -> Session | None:

@@ -6,7 +6,7 @@ cancels it), when the panel closes, when its session does, or with a `problem` e
 
 import asyncio
 import functools
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from typing import Final, TypeVar
 
 import msgspec
@@ -65,6 +65,31 @@ def frame(data: object, *, event: str = "", seq: int | None = None) -> bytes:
     return b"".join([*lines, b"data: ", _ENCODER.encode(data), b"\n\n"])
 
 
+class _Order:
+    """Tells the events of the journal from ends of turns that it could not take (TURN-2).
+
+    Sequences of a journal are dense, and such an end repeats the sequence that was the last: it moves no resume point,
+    and it waits until everything before it has been told.
+    """
+
+    def __init__(self, after: int) -> None:
+        self.after = after  # the sequence from which a client goes on
+        self._waiting: list[EventView] = []
+
+    def take(self, events: Iterable[EventView]) -> list[tuple[EventView, int | None]]:
+        """Return what to tell now, each with the id that it moves the client to."""
+        told: list[tuple[EventView, int | None]] = []
+        for event in events:
+            if event.seq == self.after + 1 or (event.seq > self.after and event.kind != "turn_ended"):
+                self.after = event.seq
+                told.append((event, event.seq))
+            else:
+                self._waiting.append(event)
+        told += [(event, None) for event in self._waiting if event.seq <= self.after]
+        self._waiting = [event for event in self._waiting if event.seq > self.after]
+        return told
+
+
 async def follow(
     port: GroupPort,
     first: Watched,
@@ -77,12 +102,12 @@ async def follow(
     """Yield frames from `first` on, which was looked up after the sequence `after`. `show` prepares an event."""
     yield RETRY
     look: Watched | None = first
+    order = _Order(after)
     while look is not None:
-        frames = [frame(await show(event), seq=event.seq) for event in look.events]
+        frames = [frame(await show(event), seq=seq) for event, seq in order.take(look.events)]
         frames += [_draft(draft) for draft in look.drafts]
         yield b"".join(frames) or HEARTBEAT
-        after = look.events[-1].seq if look.events else after
-        watch = functools.partial(port.watch, after, look.cursor, HEARTBEAT_SECONDS)
+        watch = functools.partial(port.watch, order.after, look.cursor, HEARTBEAT_SECONDS)
         try:
             look = await closing.or_end(watch)
         except ElisError as error:

@@ -72,6 +72,8 @@ class Turn:
         self._kit.conversation.begin(self._state.turn)
         while True:
             try:
+                if self._state.wrap_up is not None:  # resumed after it: there is nothing left but the end
+                    raise Exhausted("budget", "a limit was reached before the restart")
                 match self._state.next():
                     case Next.INFER:
                         await self._infer()

@@ -21,7 +21,6 @@ let events = [];
 let talk = new Conversation(group);
 let views = new Map(); // block → its node, or its TurnView
 let drawing = false;
-let connected = false;
 
 const atEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - NEAR_END;
 const toEnd = () => scrollTo({ top: document.documentElement.scrollHeight });
@@ -188,10 +187,9 @@ function followStream() {
 }
 
 function showState(state) {
-  connected ||= state === "live";
   if (state === "live") banner("problem", "");
   else if (state instanceof Problem && !state.offline && !state.signedOut && state.status !== 503) banner("problem", state.message);
-  if (connected || state !== "lost") showConnection(state);
+  showConnection(state);
 }
 
 live.subscribe(({ groups }) => {

@@ -8,6 +8,7 @@ export class Conversation {
   constructor(group) {
     this.group = group;
     this.seq = 0;
+    this.first = null; // the sequence of the first event that this page knows
     this.blocks = [];
     this.turns = new Map();
     this.messages = new Map();
@@ -25,11 +26,20 @@ export class Conversation {
 
   /** Take one event (`{seq, at, turn, kind, data}`); return whether it was new. */
   apply(event) {
-    if (event.seq <= this.seq) return false;
-    this.seq = event.seq;
+    if (event.seq <= this.seq && !this.#lacks(event)) return false;
+    this.seq = Math.max(this.seq, event.seq);
+    this.first ??= event.seq;
     const take = TAKE[event.kind];
     if (take) take(this, event, event.data);
     return true;
+  }
+
+  /**
+   * Say whether an old event is the missing end of a turn. An end that the journal could not take carries the sequence
+   * of the journal's last event; it is told at each connection, so one of before this page's first event is not for it.
+   */
+  #lacks(event) {
+    return event.kind === "turn_ended" && event.seq >= (this.first ?? 0) && !this.turns.get(event.turn)?.ended;
   }
 
   /** Take a piece of a reply that is still being written. */

@@ -69,11 +69,8 @@ export function showConnection(state) {
   }
 }
 
-let hadLink = false;
-
 live.subscribe(({ groups, waiting, link, ready }) => {
-  hadLink ||= link === "live";
-  if (hadLink || link !== "lost") showLink(link);
+  if (link) showLink(link);
   if (!ready) return;
   const names = [...groups.keys()].sort();
   for (const name of links.keys()) if (!groups.has(name)) links.delete(name);

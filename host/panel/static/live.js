@@ -10,7 +10,7 @@ class Live {
   host = null;
   groups = new Map();
   ready = false;
-  link = "lost"; // live | lost | a Problem
+  link = ""; // nothing is known yet | live | lost | a Problem
   #listeners = new Set();
   #channel = new BroadcastChannel(LOCK);
   #leading = false;

@@ -9,11 +9,9 @@ import { cents, plural, reasonOf, tick, timeOf, tokens } from "./words.js";
 
 const cards = new Map(); // group → {node, text}: what is shown, so that only changed cards are drawn anew
 const questions = new Map(); // question → its card, kept while it waits, with whatever was typed into it
-let connected = false;
 
 live.subscribe((now) => {
-  connected ||= now.link === "live";
-  if (connected || now.link !== "lost") showConnection(now.link);
+  if (now.link) showConnection(now.link);
   if (!now.ready) return;
   showSummary(now);
   showQuestions(now.waiting);
