@@ -9,6 +9,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -123,7 +124,17 @@ def _site(host: HostSettings) -> Site:
     if host.tls_certificate:
         tls = TlsFiles(certificate=Path(host.tls_certificate), key=Path(host.tls_key))
         check_pair(tls.certificate, tls.key)
-    return check_listen(host.listen, tls=tls, proxy_url=host.proxy_url)
+    site = check_listen(host.listen, tls=tls, proxy_url=host.proxy_url)
+    return msgspec.structs.replace(site, names=site.names | _addresses(site.host))
+
+
+def _addresses(host: str) -> frozenset[str]:
+    """Return the addresses behind the name that is listened at: `run/address` leads the command line to one of them."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return frozenset()  # the server, which binds next, says so
+    return frozenset(str(address[0]) for *_, address in found)
 
 
 class Signals:

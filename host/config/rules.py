@@ -75,17 +75,24 @@ def _check_edge(host: HostSettings, problems: Problems) -> None:
         problems.add("host.proxy_url", "is not the https origin of a proxy", remedy)
     try:
         name, _port = parse_listen(host.listen)
-        loopback = name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
         remedy = 'write `listen = "127.0.0.1:8700"`; port 0 means any free one'
         problems.add("host.listen", "is not an address and a port", remedy)
         return
-    if not loopback and not host.tls_certificate and not host.proxy_url:
+    if not _is_loopback(name) and not host.tls_certificate and not host.proxy_url:
         problems.add(
             "host.listen",
             "reaches beyond this machine, where sign-ins could be read on the way",
             "listen on 127.0.0.1, or set tls_certificate and tls_key, or name the TLS proxy before it in proxy_url",
         )
+
+
+def _is_loopback(name: str) -> bool:
+    """Say whether `name` is this machine's own; host names other than localhost count as reachable from elsewhere."""
+    try:
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def _is_https_origin(url: str) -> bool:
@@ -121,7 +128,7 @@ def _check_model(key: str, model: ModelSettings, problems: Problems) -> None:
     _check_window(key, model, problems)
     if model.price is not None:
         for name, value in msgspec.structs.asdict(model.price).items():
-            if not (math.isfinite(value) and value >= 0):
+            if value is not None and not (math.isfinite(value) and value >= 0):
                 problems.add(f"{key}.price.{name}", "is no price", "write dollars per million tokens, 0 or more")
 
 

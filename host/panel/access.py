@@ -16,7 +16,7 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
 from host.panel.knocks import Backoff, Tally, bare_address, network_of
-from host.panel.listen import Site, host_name
+from host.panel.listen import Site, host_name, is_loopback
 from host.panel.problems import Forbidden, NotSignedIn, TooManyAttempts, WrongHost
 from host.panel.sessions import Session, Sessions, csrf_token
 from host.record.host_record import HostRecord
@@ -64,7 +64,8 @@ class Door:
     async def right_host(self, connection: Connection) -> None:
         """Refuse requests under a foreign name: a page of another site that was rebound to our address."""
         header = connection.headers.get("host", "")
-        if host_name(header) not in self._site.names:
+        name = host_name(header)
+        if name not in self._site.names and not self._is_own_address(connection, name):
             known = ", ".join(sorted(self._site.names))
             message = f"this host is not reached under the name {header!r}, only under {known}"
             raise WrongHost(message)
@@ -183,6 +184,11 @@ class Door:
             return "__Host-elis"
         _, colon, port = host_header.rpartition(":")
         return f"elis-{port}" if colon and port.isdecimal() else "elis"
+
+    def _is_own_address(self, connection: Connection, name: str) -> bool:
+        # The command line uses the address that a name was bound to. A page's name that was rebound is no address.
+        server = connection.scope.get("server")
+        return server is not None and name == server[0] and (self._site.tls is not None or is_loopback(name))
 
     def _check_fetch_site(self, connection: Connection) -> None:
         # Another port of this machine is "same-site" and gets the cookie: only "same-origin" is the panel itself.

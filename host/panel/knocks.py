@@ -1,8 +1,9 @@
 """Failed sign-ins: how long each answer is kept back, and what the host's journal is told (PAN-2).
 
 Right credentials are not delayed by earlier failures: on loopback every program of the machine shares one address.
-Only while an address has all its places taken by answers that are kept back is it refused, right or wrong, so that
-guessing side by side is no faster. Codes and tokens hold 128 bits and more; the delay has to make guessing loud and slow. Both tables are bounded, so that nobody can fill memory or disk. Pure: callers pass the time.
+Only while as many answers to an address are kept back as may be is it refused, right or wrong, so that guessing side
+by side is no faster. Codes and tokens hold 128 bits and more; the delay has to make guessing loud and slow. Both tables
+are bounded, so that nobody can fill memory or disk. Pure: callers pass the time.
 """
 
 import ipaddress
@@ -77,10 +78,15 @@ class Tally:
 
 
 def bare_address(told: str) -> str:
-    """Return the address in an entry of X-Forwarded-For, which some proxies write with a port."""
+    """Return the address in an entry of X-Forwarded-For, which some proxies write with a port; `unknown` if none."""
     if told.startswith("["):
-        return told[1:].partition("]")[0]
-    return told.partition(":")[0] if told.count(":") == 1 else told
+        told = told[1:].partition("]")[0]
+    elif told.count(":") == 1:
+        told = told.partition(":")[0]
+    try:
+        return str(ipaddress.ip_address(told))
+    except ValueError:
+        return "unknown"
 
 
 def network_of(address: str) -> str:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from host.config.home import Home
+from host.errors import AuditFailure
 from tests.acceptance.command import Ran, elis
+from tests.integration.panel.conftest import TOKEN, running_panel
 from tests.scripted_model import Fail, Reply, ScriptedModel
 
 
@@ -31,7 +33,7 @@ def home(tmp_path: Path, model: ScriptedModel) -> Home:
         f'[host]\nlisten = "127.0.0.1:0"\n[models.main]\nprovider = "openai"\nmodel = "m"\n'
         f'base_url = "{model.base_url}"\n[groups.main]\ntimezone = "Europe/Berlin"\n'
     )
-    found.settings.chmod(0o600)
+    found.settings.chmod(0o644)  # as an editor writes it: the folder is closed, and no mode of it is asked for
     return found
 
 
@@ -89,3 +91,29 @@ async def test_a_clock_before_the_journal_is_found(home: Home) -> None:
     journal.write_bytes(b"")
     os.utime(journal, (4_000_000_000, 4_000_000_000))
     assert "set the clock" in wrong(await elis(home, "doctor", "--json"))["clock"]
+
+
+@pytest.mark.clause("OPS-2")
+async def test_groups_of_the_running_host_that_are_not_awake_are_told_with_their_problem(home: Home) -> None:
+    """One that is starting is named and no failure yet; one that failed is, with what it says of itself."""
+    home.token_file.write_text(TOKEN)
+    async with running_panel() as panel:
+        home.write_address(panel.url.removeprefix("http://"))
+        panel.directory.starting.add("slow")
+        with home.hold():
+            calm = await elis(home, "doctor", "--json")
+            panel.directory.broken["lab"] = AuditFailure("the journal is damaged at event 7")
+            failed = await elis(home, "doctor", "--json")
+    assert (calm.code, wrong(calm)) == (0, {})
+    assert "is starting" in next(item["detail"] for item in calm.json() if item["name"] == "group slow")
+    assert (failed.code, set(wrong(failed))) == (1, {"group lab"})
+    assert "is failed: the journal is damaged at event 7" in wrong(failed)["group lab"]
+
+
+@pytest.mark.clause("OPS-2")
+async def test_a_running_host_that_does_not_tell_its_groups_is_wrong(home: Home) -> None:
+    """A host that holds the home and has no address yet, or does not answer, is no clean bill of health."""
+    with home.hold():
+        ran = await elis(home, "doctor", "--json")
+    assert ran.code == 1
+    assert "does not tell" in wrong(ran)["groups"]

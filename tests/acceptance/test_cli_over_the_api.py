@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,27 @@ async def until(panel: Panel, kind: str, **data: str) -> dict[str, Any]:
                     return event.data
                 after = event.seq
             await panel.main.watch(after, len(panel.main.drafts), 1.0)
+
+
+@asynccontextmanager
+async def silent_host() -> AsyncGenerator[str]:
+    """Listen as a host that is there and does not answer a message; give the address."""
+    over = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (head := await reader.readuntil(b"\r\n\r\n")).startswith(b"GET /healthz "):
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        assert head.startswith(b"POST ")
+        await over.wait()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()
+    try:
+        yield f"{host}:{port}"
+    finally:
+        over.set()
+        server.close()
 
 
 async def test_ask_prints_one_object_and_nothing_else(panel: Panel, home: Home) -> None:
@@ -144,6 +166,23 @@ async def test_a_timeout_ends_the_waiting_and_not_the_turn(panel: Panel, home: H
     assert panel.main.turn == "t1"
 
 
+async def test_a_timeout_before_the_message_was_placed_says_that_it_may_run(tmp_path: Path) -> None:
+    """Exit 26 and an answer without a turn; trying again could say it twice, so nobody is told to."""
+    home = Home(root=tmp_path / "home")
+    home.prepare()
+    async with silent_host() as address:
+        home.write_address(address)
+        waited = await elis(home, "ask", "main", "x", "--timeout", "1", "--json")
+        detached = await elis(home, "ask", "main", "x", "--timeout", "1", "--detach", "--json")
+    answer = waited.json()
+    assert (waited.code, answer["outcome"], answer["reason"], answer["turn"]) == (26, "running", "timed_out", "")
+    assert set(answer) == ASK_KEYS
+    assert (detached.code, detached.json()) == (26, {"turn": "", "disposition": "unknown", "position": 0})
+    for ran in (waited, detached):
+        assert "`elis queue main` and `elis events main`" in ran.err
+        assert "try again" not in ran.err
+
+
 @pytest.mark.clause("LANE-2")
 async def test_detached_messages_tell_their_disposition(panel: Panel, home: Home) -> None:
     """Started, steered, interrupting and queued at a position."""
@@ -212,6 +251,21 @@ async def test_held_messages_can_be_listed_released_and_dropped(panel: Panel, ho
     assert dropped.json() == {"dropped": listed[1]["id"]}
     assert (await elis(home, "queue", "main", "drop", "nothing")).code == 1
     assert (await elis(home, "queue", "main", "--json")).json() == []
+
+
+@pytest.mark.clause("STOP-1")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+async def test_who_waits_for_a_message_that_a_stop_holds_is_told_how_it_goes_on(
+    panel: Panel, home: Home, options: tuple[str, ...]
+) -> None:
+    """With the group and the id, so that the words can be used as they are."""
+    await panel.main.begin("first")
+    command = await Command.start(home, "ask", "main", "second", "--later", *options)
+    message = (await until(panel, "message_placed", disposition="queued"))["message"]
+    await elis(home, "stop", "main", "--all")
+    assert f"`elis queue main release {message}`" in await command.said("held after a stop")
+    await elis(home, "queue", "main", "drop", message)
+    assert (await command.end()).code == 21
 
 
 async def test_events_are_an_array_or_followed_a_line_each(panel: Panel, home: Home) -> None:

@@ -11,6 +11,8 @@ import pytest
 import structlog
 
 from host import telemetry
+from host.config.home import Home
+from host.vault.masking import Masker
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +79,23 @@ def test_secrets_are_masked_in_words_fields_and_traces(tmp_path: Path, capsys: p
     assert first["data"] == {"a": ["«secret:x»", 1, None]}
     assert "ValueError: invalid literal for int() with base 10: '«secret:x»'" in first["exception"]
     assert second["more"] == "«secret:x»"
+
+
+@pytest.mark.clause("MASK-1", "OPS-6")
+def test_as_the_host_configures_it_what_looks_like_a_secret_is_masked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the vault's own masker: the kind is told, the value nowhere, and what is no secret stays as it is."""
+    home = Home(root=tmp_path / "home")
+    home.prepare()
+    telemetry.configure(home.logs / "host.log", Masker().tree)
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    logging.getLogger("lib").warning("refused %s", secret, extra={"sent": {"key": secret, "times": 3}})
+    text = (home.logs / "host.log").read_text(encoding="utf-8") + capsys.readouterr().err
+    (line,) = lines(home.logs / "host.log")
+    assert secret not in text
+    assert line["event"].startswith("refused «masked:")
+    assert line["sent"]["times"] == 3
 
 
 def test_a_second_call_replaces_the_first(tmp_path: Path) -> None:

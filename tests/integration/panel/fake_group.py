@@ -11,6 +11,7 @@ import msgspec
 from host.errors import NotFound
 from host.groups.port import (
     ApprovalView,
+    Draft,
     EventView,
     Found,
     GroupView,
@@ -125,10 +126,12 @@ class FakeGroup(HandWrittenJournal):
         if seconds:
             await self._wait(after, cursor, seconds)
         self._check()
+        live = self.live[cursor:]
+        unrecorded = (piece for piece in live if isinstance(piece, EventView))
         return Watched(
-            events=tuple(self.journal[after : after + 500]),
-            drafts=tuple(draft for draft in self.drafts[cursor:] if draft.turn == self.turn),
-            cursor=len(self.drafts),
+            events=(*self.journal[after : after + 500], *unrecorded),
+            drafts=tuple(piece for piece in live if isinstance(piece, Draft) and piece.turn == self.turn),
+            cursor=len(self.live),
         )
 
     async def turns(self, limit: int, before: str) -> tuple[TurnView, ...]:
@@ -216,7 +219,7 @@ class FakeGroup(HandWrittenJournal):
         await self._count(1)
         try:
             async with asyncio.timeout(seconds), self.news:
-                await self.news.wait_for(lambda: len(self.journal) > after or len(self.drafts) > cursor or self.failure)
+                await self.news.wait_for(lambda: len(self.journal) > after or len(self.live) > cursor or self.failure)
         except TimeoutError:
             return
         finally:

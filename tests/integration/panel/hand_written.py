@@ -33,7 +33,7 @@ class HandWrittenJournal:
     def __init__(self, name: str) -> None:
         self.name = name
         self.journal: list[EventView] = []
-        self.drafts: list[Draft] = []
+        self.live: list[Draft | EventView] = []  # what is told and not journaled: drafts, ends that found no place
         self.waiting: dict[str, ApprovalView] = {}
         self.bodies: dict[int, bytes] = {}
         self.turn = ""
@@ -42,6 +42,11 @@ class HandWrittenJournal:
         self.cost_usd = 0.0
         self.news = asyncio.Condition()
         self._numbers = itertools.count(1)
+
+    @property
+    def drafts(self) -> list[Draft]:
+        """All pieces of replies."""
+        return [piece for piece in self.live if isinstance(piece, Draft)]
 
     async def append(self, event: GroupEvent) -> int:
         """Append an event as the group would; return its sequence."""
@@ -105,7 +110,7 @@ class HandWrittenJournal:
         """Stream a piece of a reply."""
         offset = sum(len(draft.text) for draft in self.drafts if (draft.turn, draft.step) == (self.turn, step))
         async with self.news:
-            self.drafts.append(Draft(turn=self.turn, step=step, offset=offset, text=text))
+            self.live.append(Draft(turn=self.turn, step=step, offset=offset, text=text))
             self.news.notify_all()
 
     async def respond(self, step: int, text: str, *calls: CallAsked) -> None:
@@ -204,6 +209,17 @@ class HandWrittenJournal:
             expires_at=asked.expires_at,
         )
         await self.append(asked)
+
+    async def lose(self, detail: str) -> None:
+        """End the turn with an event that the journal cannot take: watchers alone hear of it."""
+        turn, self.turn = self.turn, ""
+        told = {"outcome": "failed", "reason": "audit_failure", "detail": detail, "reply": ""}
+        told |= dict.fromkeys(("tokens_in", "tokens_out", "tokens_cached", "cost_usd", "steps", "seconds"), 0)
+        told |= dict.fromkeys(("done", "failed", "not_attempted"), ()) | {"estimated": True, "verified": False}
+        async with self.news:
+            # It repeats the sequence of the journal's last event, as a group's does.
+            self.live.append(EventView(seq=len(self.journal), at=now(), turn=turn, kind="turn_ended", data=told))
+            self.news.notify_all()
 
     async def end(
         self,

@@ -75,18 +75,38 @@ async def test_the_right_token_gets_in_at_once_after_failures(panel: Panel) -> N
     assert len(panel.rests) == delays
 
 
-async def test_guesses_in_parallel_are_cut_short_and_the_right_token_is_not(panel: Panel) -> None:
-    """Answers that are kept back are bounded in number; who has the token does not wait behind them."""
+async def test_guesses_in_parallel_are_refused_before_anything_is_compared(panel: Panel) -> None:
+    """While an address's answers are kept back in number, no word of it is looked at; other addresses get in."""
     panel.go_on.clear()
-    async with client_of(panel) as client:
+    right, code = f"Bearer {TOKEN}", panel.sessions.invite().code
+    elsewhere = httpx2.AsyncHTTPTransport(local_address="127.0.0.2")
+    async with client_of(panel) as client, httpx2.AsyncClient(base_url=panel.url, transport=elsewhere) as other:
         guess = {"Authorization": "Bearer guess"}
         guesses = [asyncio.create_task(client.get("/api/v1/status", headers=guess)) for _ in range(20)]
         refused = [await first for first in itertools.islice(asyncio.as_completed(guesses), 4)]
         assert [(answer.status_code, answer.json()["reason"]) for answer in refused] == [(429, "resource_busy")] * 4
-        assert (await client.get("/api/v1/status", headers={"Authorization": f"Bearer {TOKEN}"})).status_code == 200
+        assert (await client.get("/api/v1/status", headers={"Authorization": right})).status_code == 429
+        form, origin = {"code": code}, {"Origin": panel.url}
+        assert (await client.post("/sign-in", data=form, headers=origin)).status_code == 429
+        assert (await other.get("/api/v1/status", headers={"Authorization": right})).status_code == 200
         panel.go_on.set()
         answers = await asyncio.gather(*guesses)
-    assert sorted(answer.status_code for answer in answers) == [401] * 16 + [429] * 4
+        assert sorted(answer.status_code for answer in answers) == [401] * 16 + [429] * 4
+        assert len(panel.rests) == 16
+        assert (await client.get("/api/v1/status", headers={"Authorization": right})).status_code == 200
+        assert (await client.post("/sign-in", data=form, headers=origin)).status_code == 303
+
+
+@pytest.mark.parametrize("foreign", ["a/b=1", 'prefs={"theme":"dark"}', "flag", "=", 'q="a', "{name}=stale"])
+async def test_cookies_of_other_programs_do_no_harm(panel: Panel, foreign: str) -> None:
+    """Whatever stands beside it in the header, before or after, the panel's own cookie counts, and it alone."""
+    async with signed_in(panel) as client, client_of(panel) as browser:
+        ((name, own),) = client.cookies.items()
+        other = foreign.replace("{name}", name)
+        for cookies in (f"{other}; {name}={own}", f"{name}={own};{other}"):
+            assert (await browser.get("/api/v1/status", headers={"Cookie": cookies})).status_code == 200
+        for cookies in (other, f"{other}; x{name}={own}; {name.upper()}={own}"):
+            assert (await browser.get("/api/v1/status", headers={"Cookie": cookies})).status_code == 401
 
 
 @pytest.mark.parametrize("name", ["evil.example", "127.0.0.1.evil.example", "", "user@127.0.0.1", "127.0.0.1:x"])
@@ -273,7 +293,11 @@ async def test_behind_a_tls_proxy_cookies_are_secure_and_origins_https(panel: Pa
     server = PanelServer(app, site)
     await server.start()
     try:
-        headers = {"Host": "elis.example.org", "X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "https"}
+        headers = {
+            "Host": "elis.example.org",
+            "X-Forwarded-For": "198.51.100.1, 203.0.113.9",
+            "X-Forwarded-Proto": "https",
+        }
         async with httpx2.AsyncClient(base_url=f"http://{server.address}", headers=headers) as client:
             link = await client.post("/api/v1/login-links", headers={"Authorization": f"Bearer {TOKEN}"})
             url = link.json()["url"]

@@ -63,6 +63,19 @@ async def test_signals_stay_with_the_host() -> None:
     assert before == during == after
 
 
+@pytest.mark.clause("PAN-2")
+async def test_the_address_it_is_bound_to_is_its_own() -> None:
+    """Whoever reads the address from the home reaches the host by it, whichever address that is."""
+    server = server_at(check_listen("127.0.0.5:0"))
+    await server.start()
+    try:
+        async with httpx2.AsyncClient(base_url=server.url) as client:
+            assert (await client.get("/healthz")).status_code == 200
+            assert (await client.get("/healthz", headers={"Host": "127.0.0.6"})).status_code == 421
+    finally:
+        await server.stop()
+
+
 @pytest.mark.clause("OPS-1")
 async def test_a_stop_is_bounded_although_an_answer_hangs() -> None:
     """A request that never ends does not keep the host from ending."""

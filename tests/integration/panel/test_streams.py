@@ -86,6 +86,39 @@ async def test_replies_come_as_clean_markup_for_pages_alone(panel: Panel) -> Non
     assert plain["data"] == shown["data"]
 
 
+@pytest.mark.clause("TURN-2", "REC-2")
+async def test_an_end_that_the_journal_could_not_take_is_told_and_moves_no_resume_point(panel: Panel) -> None:
+    """It comes without an id and after all that was journaled before it, and nothing is told twice because of it."""
+    turn = await panel.main.begin("one")
+    async with stream(panel.url, f"{EVENTS}?after=3") as frames:
+        await frames.any()
+        await panel.main.lose("the disk is full")
+        end = await frames.next()
+        await panel.main.begin("two")
+        after = await frames.take(3)
+    assert (end.id, end.data["turn"], end.data["data"]["reason"]) == ("", turn, "audit_failure")
+    assert [frame.id for frame in after] == ["4", "5", "6"]
+    async with stream(panel.url, EVENTS, {"Last-Event-ID": "5"}) as frames:
+        assert [(frame.id, frame.data["kind"]) for frame in await frames.take(2)] == [
+            ("6", "turn_started"),
+            ("", "turn_ended"),
+        ]
+        await panel.main.end("done")
+        assert (await frames.next()).id == "7"
+
+
+@pytest.mark.clause("TURN-2", "REC-2")
+async def test_an_end_without_a_place_waits_for_all_that_came_before_it(panel: Panel) -> None:
+    """A client that catches up in several looks gets every event, and the end of the turn when it is due."""
+    for number in range(200):
+        await panel.main.begin(f"number {number}")
+    await panel.main.lose("the disk is full")
+    async with stream(panel.url, EVENTS) as frames:
+        told = await frames.take(601)
+    assert [frame.id for frame in told] == [*map(str, range(1, 601)), ""]
+    assert told[-1].data["kind"] == "turn_ended"
+
+
 async def test_a_quiet_stream_beats(panel: Panel) -> None:
     """A first look without news is answered with a comment, so that a client knows that it is connected."""
     async with stream(panel.url, EVENTS) as frames:

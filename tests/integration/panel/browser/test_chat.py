@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import expect
 
 from host.passport import Effect
-from host.stops import Reason
+from host.stops import Outcome, Reason
 from tests.integration.panel.browser.visiting import PHONE, Visitor, say
 from tests.integration.panel.conftest import BOUND_SECONDS, Panel
 
@@ -191,3 +191,24 @@ async def test_people_who_listen_are_told(visitor: Visitor, panel: Panel) -> Non
     await panel.main.settle("a1", verdict="allowed", by="api", text="")
     await panel.main.end("done")
     await expect(region).to_have_text("The answer is there.")
+
+
+@pytest.mark.clause("TURN-2", "PAN-4")
+async def test_a_turn_whose_end_the_journal_could_not_take_is_over(visitor: Visitor, panel: Panel) -> None:
+    """The page says how it ended, also when it is opened later, and shows the journaled end once when that comes."""
+    await panel.main.begin("long before")
+    page = await visitor.open("/groups/main")
+    await expect(page.locator(".working")).to_be_visible()
+    turn = panel.main.turn
+    await panel.main.lose("the disk is full")
+    await expect(page.locator(".account")).to_contain_text("the disk is full")
+    await expect(page.locator(".working")).to_have_count(0)
+    await page.reload()
+    await expect(page.locator(".account")).to_contain_text("the disk is full")
+    await expect(page.locator(".working")).to_have_count(0)
+    panel.main.turn = turn
+    await panel.main.end("", outcome=Outcome.FAILED, reason=Reason.AUDIT_FAILURE, detail="the disk is full")
+    await panel.main.begin("next")
+    await expect(page.locator("[data-turn]")).to_have_count(2)
+    await expect(page.locator(".account")).to_have_count(1)
+    await expect(page.locator(".working")).to_have_count(1)

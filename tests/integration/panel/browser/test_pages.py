@@ -1,5 +1,7 @@
 """The panel's pages in a real Chromium: sign-in, overview, restarts, hostile text, phones, keyboards, accessibility."""
 
+import re
+
 import pytest
 from playwright.async_api import Browser, expect
 
@@ -89,6 +91,22 @@ async def test_a_restart_loses_and_repeats_nothing(visitor: Visitor, panel: Pane
     await expect(page.locator("[data-turn]").nth(2)).to_contain_text("kept words")
     await panel.main.end("third answer")
     await expect(page.locator(".reply")).to_have_text(["first answer", "second answer", "third answer"])
+
+
+@pytest.mark.clause("PAN-12")
+@pytest.mark.parametrize("path", ["/", "/groups/main"])
+async def test_a_page_whose_stream_never_came_up_says_so(visitor: Visitor, panel: Panel, path: str) -> None:
+    """A host that goes before the page's stream has begun is as lost as one that goes later."""
+    page = await visitor.open("/login")
+    visitor.expected = {"ERR_CONNECTION_REFUSED"}
+    streams = re.compile(r"/api/v1/(overview|groups/main/events\?html)")
+    await page.route(streams, lambda route: route.abort("connectionrefused"))
+    await page.goto(panel.url + path)
+    await expect(page.get_by_text("The connection to the host is lost")).to_be_visible()
+    await expect(page.get_by_text("Reconnecting")).to_be_visible()
+    await page.unroute(streams)
+    await expect(page.get_by_text("The connection to the host is lost")).to_have_count(0)
+    await expect(page.get_by_text("Live", exact=True)).to_be_visible()
 
 
 @pytest.mark.clause("PAN-2")

@@ -12,6 +12,7 @@ from host.panel.knocks import (
     NAMED_ADDRESSES,
     Backoff,
     Tally,
+    bare_address,
     network_of,
 )
 from host.record.host_events import SignInFailed
@@ -97,3 +98,19 @@ def test_no_delay_is_longer_than_said() -> None:
     """The bound holds after any number of failures."""
     backoff = Backoff()
     assert max(backoff.failed("192.0.2.1", 0) for _ in range(5000)) == LONGEST_DELAY_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("told", "address"),
+    [
+        ("203.0.113.9", "203.0.113.9"),
+        ("203.0.113.9:4711", "203.0.113.9"),
+        ("2001:db8::1", "2001:db8::1"),
+        ("[2001:db8::1]:4711", "2001:db8::1"),
+        ("for a while", "unknown"),
+        ("[", "unknown"),
+    ],
+)
+def test_a_proxy_may_write_an_address_with_its_port(told: str, address: str) -> None:
+    """The port is dropped, and what is no address is not journaled as one."""
+    assert bare_address(told) == address

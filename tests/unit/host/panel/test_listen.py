@@ -76,3 +76,17 @@ def test_an_unclear_address_is_refused(address: str) -> None:
 def test_a_host_header_is_read_strictly(header: str, name: str) -> None:
     """What is no plain name with a port counts as none."""
     assert host_name(header) == name
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:8700", "[::]:8700"])
+def test_a_wildcard_with_tls_of_its_own_is_refused(address: str) -> None:
+    """It says no name, so every other machine would be turned away; behind a proxy the proxy's name is known."""
+    with pytest.raises(SettingsError, match="name that the certificate is for") as raised:
+        check_listen(address, tls=TLS)
+    assert address in raised.value.message
+    assert "elis.example.org" in check_listen(address, tls=TLS, proxy_url="https://elis.example.org").names
+
+
+def test_the_name_that_is_listened_on_is_answered_in_any_case() -> None:
+    """Browsers send names in lower case, whatever the settings say."""
+    assert host_name("ELIS.example.org:443") in check_listen("Elis.Example.org:443", tls=TLS).names

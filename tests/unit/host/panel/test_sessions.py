@@ -1,10 +1,13 @@
 """Links, sessions and their ends, on a clock that tests turn."""
 
+import asyncio
+
 import pytest
 
+from host.errors import AuditFailure
 from host.panel.problems import NotSignedIn
 from host.panel.sessions import CODE_US, IDLE_US, LIFE_US, OPEN_CODES, SEEN_US, Session, Sessions, csrf_token
-from host.record.host_events import SessionSeen, SignedIn, SignedOut
+from host.record.host_events import HostEvent, SessionSeen, SignedIn, SignedOut
 from host.record.host_record import HostMemory
 
 pytestmark = pytest.mark.clause("PAN-2")
@@ -19,6 +22,35 @@ class Clock:
     def __call__(self) -> int:
         """Return the time."""
         return self.now_us
+
+
+class SlowRecord(HostMemory):
+    """A record whose rows of sign-ins take until a test lets them through."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.reached = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    async def append(self, *events: HostEvent) -> None:
+        """Keep events in order, and answer for sign-ins when told to."""
+        await super().append(*events)
+        if isinstance(events[0], SignedIn):
+            self.reached.set()
+            await self.go_on.wait()
+
+
+class FullRecord(HostMemory):
+    """A record that takes nothing while it is full."""
+
+    full = True
+
+    async def append(self, *events: HostEvent) -> None:
+        """Keep events in order, or refuse them."""
+        if self.full:
+            message = "the disk is full"
+            raise AuditFailure(message)
+        await super().append(*events)
 
 
 class Host:
@@ -174,3 +206,33 @@ async def test_the_csrf_word_belongs_to_one_session(host: Host) -> None:
     one, other = await host.sign_in(), await host.sign_in()
     assert csrf_token(one) == csrf_token(one)
     assert len({csrf_token(one), csrf_token(other), one, other}) == 4
+
+
+async def test_a_sign_in_during_sign_out_everywhere_opens_nothing() -> None:
+    """A link that is being opened in that instant counts as signed out, now and after a restart."""
+    clock = Clock()
+    record = SlowRecord(clock)
+    sessions = Sessions(record, clock)
+    code = sessions.invite().code
+    redeeming = asyncio.create_task(sessions.redeem(code, address="127.0.0.1", agent=""))
+    async with asyncio.timeout(10):
+        await record.reached.wait()
+        assert await sessions.sign_out_everywhere() == 1
+        record.go_on.set()
+        with pytest.raises(NotSignedIn, match="signed out"):
+            await redeeming
+    again = Sessions(record, clock)
+    await again.restore()
+    assert [await each.sign_out_everywhere() for each in (sessions, again)] == [0, 0]
+
+
+async def test_a_sign_in_that_cannot_be_journaled_opens_nothing() -> None:
+    """Without its row there is no session."""
+    clock = Clock()
+    record = FullRecord(clock)
+    sessions = Sessions(record, clock)
+    redeeming = sessions.redeem(sessions.invite().code, address="127.0.0.1", agent="")
+    with pytest.raises(AuditFailure):
+        await redeeming
+    record.full = False
+    assert await sessions.sign_out_everywhere() == 0
