@@ -45,7 +45,7 @@ _LOG: Final = logging.getLogger(__name__)
 DETACHED_SECONDS: Final = 30.0  # how long `elis up --detach` waits for the panel to answer
 
 
-def run(home_folder: Path | None, *, detach: bool) -> int:
+def run(home_folder: Path | None, *, detach: bool, json: bool = False) -> int:
     """Run a host in the foreground, or start one in the background; return the exit code."""
     home = Home.find(home_folder, os.environ)
     if detach:
@@ -59,10 +59,10 @@ def run(home_folder: Path | None, *, detach: bool) -> int:
         configure(home.logs / "host.log", Masker().tree)
         if not faults_text(os.environ):
             shutil.rmtree(home.run / "faults", ignore_errors=True)  # marks of an armed run that is over
-        return asyncio.run(_serve(home, settings, tool_names))
+        return asyncio.run(_serve(home, settings, tool_names, json=json))
 
 
-async def _serve(home: Home, settings: Settings, tool_names: frozenset[str]) -> int:
+async def _serve(home: Home, settings: Settings, tool_names: frozenset[str], *, json: bool) -> int:
     """Start everything, wait for the end, stop everything."""
     record = HostJournal.open(home.journal, _now_us)
     try:
@@ -94,8 +94,9 @@ async def _serve(home: Home, settings: Settings, tool_names: frozenset[str]) -> 
         server = PanelServer(app, site)
         supervisor.address = server.address
         await server.start()
+        home.keep_certificate(site.tls.certificate if site.tls else None)
         home.write_address(f"https://{server.address}" if site.tls else server.address)
-        _greet(server, sessions, found)
+        _greet(server, sessions, found, json=json)
         await supervisor.start()
         await _until_the_end(supervisor, server)
         await supervisor.stop(signals.seen or "asked by the API")

@@ -37,7 +37,7 @@ def up(
     from host.app.main import run  # noqa: PLC0415 - it loads Ray and the web server, which no other command waits for
 
     call = Call(context, json=json, home=home)
-    code = run(call.home.root, detach=detach)
+    code = run(call.home.root, detach=detach, json=call.json)
     if detach and call.json and code == 0:
         link = call.run(lambda api: api.post("/login-links", LoginLink)).url
         print_json({"url": link.partition("/login?")[0], "link": link, "pid": call.home.holder()})

@@ -187,7 +187,7 @@ class Door:
 
     def _is_own_address(self, connection: Connection, name: str) -> bool:
         # The command line uses the address that a name was bound to. A page's name that was rebound is no address.
-        server = connection.scope.get("server")
+        server = connection.scope["server"]
         return server is not None and name == server[0] and (self._site.tls is not None or is_loopback(name))
 
     def _check_fetch_site(self, connection: Connection) -> None:

@@ -73,7 +73,7 @@ class Turn:
         while True:
             try:
                 if self._state.wrap_up is not None:  # resumed after it: there is nothing left but the end
-                    raise Exhausted("budget", "a limit was reached before the restart")
+                    await self._wrap_up(Exhausted("budget", "a limit was reached before the restart"))
                 match self._state.next():
                     case Next.INFER:
                         await self._infer()

@@ -1,11 +1,13 @@
 """Parked turns are never lost, whatever comes between the question and its answer (APR-4, REC-1)."""
 
 import asyncio
+import functools
 import threading
 
 import pytest
 
 from host.config.settings import GroupSettings, LaneSettings
+from host.groups.port import EventView
 from tests.integration.groups.stage import Stage
 from tests.scripted_model import Call, Reply
 
@@ -39,13 +41,17 @@ def made(stage: Stage) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
 
+def _asked_by(turn: str, event: EventView) -> bool:
+    return event.kind == "approval_asked" and event.turn == turn
+
+
 @pytest.mark.clause("APR-4")
 async def test_an_answer_that_comes_before_the_turn_has_parked_counts(stage: Stage) -> None:
     """Whoever answers at the first sight of the question is not too early."""
     stage.model.script(*[Reply(calls=[TOUCH]), Reply(text="made")] * 5)
     for number in range(5):
         placement = await stage.say(f"make {number}", unattended=True)
-        asked = await stage.until(lambda event, p=placement: event.kind == "approval_asked" and event.turn == p.turn)
+        asked = await stage.until(functools.partial(_asked_by, placement.turn))
         await allow(stage, asked.data["approval"])
         assert await final(stage, placement.turn) == "success"
         await stage.idle()
