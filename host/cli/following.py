@@ -58,7 +58,7 @@ class Follower:
 
     def feed(self, event: EventView) -> bool:
         """Take the next event; tell whether it is one of our turn or about our message."""
-        self.cursor = event.seq
+        self.cursor = max(self.cursor, event.seq)  # an end that the journal could not take repeats an older number
         about_message = event.data.get("message") == self._message
         if about_message:
             self._place(event)

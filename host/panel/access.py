@@ -161,10 +161,12 @@ class Door:
         return caller.session is None or self._sessions.is_open(caller.session.key)
 
     async def _check_token(self, connection: Connection) -> None:
-        self.may_try(connection)
         scheme, _, sent = connection.headers.get("authorization", "").partition(" ")
+        # Compared before the slowing: 256 bits are not guessed, and a program that floods the API with wrong tokens
+        # must not keep the operator from a Stop.
         if scheme.lower() == "bearer" and hmac.compare_digest(sent.strip().encode(), self._token.encode()):
             return
+        self.may_try(connection)
         await self.failed(connection, "token")
         message = "the API token is wrong; it is in the file `token` of the home"
         raise NotSignedIn(message)
