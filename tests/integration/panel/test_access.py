@@ -75,8 +75,8 @@ async def test_the_right_token_gets_in_at_once_after_failures(panel: Panel) -> N
     assert len(panel.rests) == delays
 
 
-async def test_guesses_in_parallel_are_refused_before_anything_is_compared(panel: Panel) -> None:
-    """While an address's answers are kept back in number, no word of it is looked at; other addresses get in."""
+async def test_guesses_in_parallel_are_refused_and_keep_nobody_out(panel: Panel) -> None:
+    """While an address's answers are kept back in number, its guesses are refused; the right token gets in."""
     panel.go_on.clear()
     right, code = f"Bearer {TOKEN}", panel.sessions.invite().code
     elsewhere = httpx2.AsyncHTTPTransport(local_address="127.0.0.2")
