@@ -213,7 +213,7 @@ class HandWrittenJournal:
     async def lose(self, detail: str) -> None:
         """End the turn with an event that the journal cannot take: watchers alone hear of it."""
         turn, self.turn = self.turn, ""
-        told = {"outcome": "failed", "reason": "audit_failure", "detail": detail, "reply": ""}
+        told: dict[str, Any] = {"outcome": "failed", "reason": "audit_failure", "detail": detail, "reply": ""}
         told |= dict.fromkeys(("tokens_in", "tokens_out", "tokens_cached", "cost_usd", "steps", "seconds"), 0)
         told |= dict.fromkeys(("done", "failed", "not_attempted"), ()) | {"estimated": True, "verified": False}
         async with self.news:
