@@ -24,9 +24,10 @@ from host.errors import AuditFailure, ElisError
 from host.faults import Faults, parse
 from host.gate.desk import Desk
 from host.gate.pipeline import Gate, Places
-from host.groups.chat import LANE, STOPPED, Chat, ChatInbox
+from host.groups.chat import LANE, STOPPED, Chat
 from host.groups.drafts import Drafts
 from host.groups.group import Group, GroupParts
+from host.groups.inbox import ChatInbox
 from host.groups.masked_drafts import MaskedDrafts
 from host.groups.models import GroupModel
 from host.groups.session import Session, Sessions

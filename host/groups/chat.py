@@ -10,13 +10,13 @@ import concurrent.futures
 import functools
 import logging
 import threading
-import unicodedata
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Protocol
 
 import msgspec
 
 from host.errors import AuditFailure, NotFound, ResourceBusy
+from host.groups.placing import AlreadySaid, kept_of, placement_of, placing, row_of
 from host.groups.port import Placement, Queued, Say, Stopped
 from host.groups.views import instant
 from host.record.events import GroupEvent, MessageReceived, StopRequested
@@ -25,12 +25,11 @@ from host.record.rows import MessageRow
 from host.stops import Reason
 from host.turn.beginning import end_unbegun, new_turn_id
 from host.turn.ending import Verdict
-from lanes.chat import ChatQueue, Disposition, Kept, Placed
+from lanes.chat import ChatQueue, Disposition, Placed
 from lanes.errors import IllegalMove, LaneClosed, QueueFull, RunCancelled, StaleGeneration
 from lanes.events import LaneReplaced, MessageDropped, MessagePlaced, MessageReleased
 from lanes.lane import Lane, Run, Token
 from lanes.mailbox import Priority
-from memory.journal import Unit
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -39,10 +38,6 @@ GRACE_SECONDS: Final = 0.025  # STOP-2: then control itself ends the turn and re
 UNBEGUN_SECONDS: Final = 10.0  # a Stop waits so long for a message that is on its way into the journal
 STOPPED: Final = Verdict(reason=Reason.INTERRUPTED, detail="stopped by a person")
 SUPERSEDED: Final = Verdict(reason=Reason.INTERRUPTED, detail="a message with priority now came first")
-
-
-class AlreadySaid(Exception):
-    """A message with this key was accepted a moment before; it is not taken twice (REC-6)."""
 
 
 class Current:
@@ -116,7 +111,7 @@ class Chat:
         with self._lock:
             waiting = [row for row in rows if row is not first]
             self._waiting = {row.id: row for row in waiting}
-            kept = [_kept(row) for row in waiting]
+            kept = [kept_of(row) for row in waiting]
             self._queue = ChatQueue.restore(first.id if first else None, kept, now_us, self._limit)
             if first is None:
                 self._begin(self._queue.start_next(now_us))
@@ -136,15 +131,15 @@ class Chat:
             principal=say.principal,
             unattended=say.unattended,
         )
-        row = _row(message, say, self._record.now_us())
+        row = row_of(message, say, self._record.now_us())
         placed, turn = await self._place(row, Priority(say.priority), received)
-        return _placement(placed, turn, after_seq)
+        return placement_of(placed, turn, after_seq)
 
     async def place_again(self, row: MessageRow) -> Placement:
         """Place a message that was accepted before and did not get where it was to go."""
         after_seq = self._record.journal.last_seq()
         placed, turn = await self._place(row, Priority(row.priority))
-        return _placement(placed, turn, after_seq)
+        return placement_of(placed, turn, after_seq)
 
     def take_up_parked(self) -> None:
         """Queue the parked turns whose question has its answer, behind what people said meanwhile (APR-4).
@@ -191,7 +186,7 @@ class Chat:
             row = self._waiting[message]
             turn, current, posted = self._decide(row, placed, MessageReleased(message=message))
         await self._follow(placed, current, posted)
-        return _placement(placed, turn, after_seq)
+        return placement_of(placed, turn, after_seq)
 
     async def drop(self, message: str, by: str) -> None:
         """Forget a message that waits; raise NotFound."""
@@ -299,7 +294,7 @@ class Chat:
             if placed.disposition is Disposition.STEERED and self._current is not None:
                 turn = self._current.turn
         event = MessagePlaced(turn=turn, message=row.id, disposition=placed.disposition.value, position=placed.position)
-        posted = self._record.journal.commit(_placing(event) if before is None else _placing(before, event))
+        posted = self._record.journal.commit(placing(event) if before is None else placing(before, event))
         return turn, self._current, posted
 
     async def _follow(
@@ -414,79 +409,3 @@ class Chat:
             self._not_recorded(current.turn, error.message)
         finally:
             self._advance(current)
-
-
-class ChatInbox:
-    """What was steered into one running turn; of no use to a thread whose lane was replaced."""
-
-    def __init__(self, chat: Chat, current: Current, token: Token) -> None:
-        self._chat = chat
-        self._current = current
-        self._token = token
-
-    def take(self) -> list[MessageRow]:
-        """Return and remove what has arrived; raise StaleGeneration."""
-        self._token.check()
-        return self._chat.take_steered(self._current)
-
-    def close_if_empty(self) -> bool:
-        """Tell whether nothing waits; raise StaleGeneration."""
-        self._token.check()
-        return self._chat.close_inbox(self._current)
-
-    def seal(self) -> None:
-        """The turn ends whatever waits; raise StaleGeneration."""
-        self._token.check()
-        self._chat.seal(self._current.turn)
-
-
-def is_stop_word(text: str, stop_words: tuple[str, ...]) -> bool:
-    """Whether a message is a Stop in words: equal to one, trimmed, case-folded, in NFKC."""
-    return _folded(text) in {_folded(word) for word in stop_words}
-
-
-def _placing(*events: GroupEvent) -> Callable[[Unit[GroupEvent]], tuple[int, ...]]:
-    """Return the unit that makes a placement durable; it raises AlreadySaid for a key that was taken meanwhile."""
-
-    def unit(unit: Unit[GroupEvent]) -> tuple[int, ...]:
-        for event in events:
-            if isinstance(event, MessageReceived):
-                sql = "select 1 from messages where key = ?"
-                if unit.transaction.execute(sql, (event.key,)).fetchone() is not None:
-                    raise AlreadySaid(event.key)
-        return unit.append(*events)
-
-    return unit
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).strip().casefold()
-
-
-def _row(message: str, say: Say, now_us: int) -> MessageRow:
-    return MessageRow(
-        id=message,
-        key=say.key,
-        seq=0,
-        at_us=now_us,
-        text=say.text,
-        priority=say.priority,
-        principal=say.principal,
-        unattended=say.unattended,
-        state="received",
-        turn="",
-    )
-
-
-def _kept(row: MessageRow) -> Kept:
-    return Kept(message=row.id, priority=Priority(row.priority), at_us=row.at_us, held=row.state == "held")
-
-
-def _placement(placed: Placed, turn: str, after_seq: int) -> Placement:
-    return Placement(
-        message=placed.message,
-        turn=turn,
-        disposition=placed.disposition.value,
-        position=placed.position,
-        after_seq=after_seq,
-    )

@@ -12,8 +12,9 @@ import msgspec
 
 from host.errors import AuditFailure, NotFound
 from host.gate.desk import Desk
-from host.groups.chat import LANE, AlreadySaid, Chat, is_stop_word
+from host.groups.chat import LANE, Chat
 from host.groups.drafts import Drafts
+from host.groups.placing import AlreadySaid
 from host.groups.port import (
     ApprovalView,
     EventView,
@@ -30,6 +31,7 @@ from host.groups.port import (
     Watched,
 )
 from host.groups.session import Sessions
+from host.groups.stop_words import is_stop_word
 from host.groups.unrecorded import Unrecorded
 from host.groups.views import approval_view, event_view, found_view, turn_view
 from host.ids import MESSAGE, new_id
