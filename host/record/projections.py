@@ -28,9 +28,13 @@ from host.record.events import (
 from host.stops import Reason
 from lanes.events import MessageDropped, MessagePlaced, MessageReleased
 from memory.journal import Stored, Transaction
+from memory.statements import split
 
-SCHEMA: Final = (resources.files("host.record") / "sql" / "projections.sql").read_text(encoding="utf-8")
+_SQL: Final = resources.files("host.record") / "sql"
+SCHEMA: Final = (_SQL / "projections.sql").read_text(encoding="utf-8")
+VERSION_SCHEMA: Final = (_SQL / "projection_version.sql").read_text(encoding="utf-8")
 TABLES: Final = ("messages", "turns", "calls", "questions", "refused_intents", "spend")
+VERSION: Final = 1  # raise it when a table or its meaning changes: the tables are then rebuilt from the events
 QUARTER_US: Final = 15 * 60 * 1_000_000
 
 _PLACED_STATE: Final = {
@@ -42,6 +46,16 @@ _PLACED_STATE: Final = {
     "stopped": "stopped",
 }
 _PROGRESS: Final = (ResponseReceived, CallStarted, CallFinished, CallRefused, ApprovalAsked, ApprovalSettled)
+
+
+def make_anew(tx: Transaction) -> None:
+    """Drop all tables and make them empty, in the form of this version."""
+    for table in TABLES:
+        tx.execute(f"drop table if exists {table}")
+    for statement in split(SCHEMA):
+        tx.execute(statement)
+    tx.execute("delete from projection_version")
+    tx.execute("insert into projection_version values (?)", (VERSION,))
 
 
 def apply(tx: Transaction, stored: Stored[GroupEvent]) -> None:

@@ -9,7 +9,7 @@ import concurrent.futures
 import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -26,8 +26,6 @@ R = TypeVar("R", bound=msgspec.Struct)
 
 Admit = Callable[[], None]
 """Asked on the writer thread before a unit runs; raises where the caller's lane generation is over."""
-
-PROJECTION_VERSION: Final = 1  # raise it when a projection changes: the tables are then rebuilt from the events
 
 
 async def _told(future: "concurrent.futures.Future[T]") -> T:
@@ -97,7 +95,7 @@ class Record:
                 path,
                 GroupCodec(mask),
                 now_us,
-                schemas=(projections.SCHEMA,),
+                schemas=(projections.VERSION_SCHEMA,),
                 project=projections.apply,
                 fault=fault,
                 wait_seconds=wait_seconds,
@@ -106,7 +104,14 @@ class Record:
             raise ResourceBusy(str(error)) from error
         except JournalError as error:
             raise AuditFailure(str(error)) from error
-        return cls(journal, now_us)
+        record = cls(journal, now_us)
+        record._bring_up_projections()
+        return record
+
+    def _bring_up_projections(self) -> None:
+        """Rebuild the tables when they were made for another version, or never finished (JRN-2)."""
+        if self._rows("select version from projection_version", ()) != [(projections.VERSION,)]:
+            self.journal.replay(projections.apply, prepare=projections.make_anew)
 
     def close(self) -> None:
         """Finish what was accepted and let go of the file."""

@@ -24,7 +24,7 @@ from host.record.record import Record
 from host.stops import Outcome, Reason
 from host.turn.ending import Verdict, end_turn
 from lanes.events import MessagePlaced
-from memory.journal import Transaction
+from memory.journal import Transaction, Unit
 
 
 class Clock:
@@ -243,3 +243,22 @@ async def test_projections_rebuilt_from_the_events_are_the_same(record: Record) 
     after = {table: record.journal.query(f"select * from {table}") for table in projections.TABLES}  # noqa: S608
     assert before == after
     assert before["refused_intents"] == [("t1", "execute", "rm", "policy_violation", "no")]
+
+
+@pytest.mark.clause("JRN-2")
+async def test_tables_of_another_version_are_rebuilt_at_the_next_opening(tmp_path: Path) -> None:
+    """Whatever form they had: they are dropped and made anew from the events."""
+    record = Record.open(tmp_path / "journal.db", Clock())
+    await ended(record, Verdict(), response(1, "write_file"), *ran("1.0", "write_file", Effect.WRITE))
+    turn, calls = record.turn("t1"), record.calls_of("t1")
+
+    def spoil(unit: Unit[GroupEvent]) -> None:
+        unit.transaction.execute("drop table calls")
+        unit.transaction.execute("create table calls (something integer) strict")
+        unit.transaction.execute("update projection_version set version = 0")
+
+    await record.commit(spoil)
+    record.close()
+    again = Record.open(tmp_path / "journal.db", Clock())
+    assert (again.turn("t1"), again.calls_of("t1")) == (turn, calls)
+    again.close()
