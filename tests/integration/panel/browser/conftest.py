@@ -1,7 +1,9 @@
 """One Chromium for each module, one panel and one visitor for each test."""
 
+import os
 from collections.abc import AsyncGenerator
 
+import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright
 
@@ -10,10 +12,12 @@ from tests.integration.panel.conftest import Panel, running_panel
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
-async def browser() -> AsyncGenerator[Browser]:
-    """One Chromium for all tests of this module."""
+async def browser(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Browser]:
+    """One Chromium for all tests of this module, with a home of its own: it leaves files there."""
+    home = {"HOME": str(tmp_path_factory.mktemp("browser"))}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")} | home
     async with async_playwright() as playwright:
-        running = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        running = await playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, env=dict(own))
         yield running
         await running.close()
 
