@@ -38,6 +38,7 @@ from host.record.record import Admit, Record
 from host.record.rows import MessageRow
 from host.tools.catalogue import tools_of
 from host.tools.jail import Jail
+from host.tools.leftovers import end_leftovers
 from host.tools.sandbox import sandbox_from
 from host.tools.seen import SeenFiles
 from host.turn.beginning import end_unbegun, limits_of, resume_turn, start_turn, state_of
@@ -97,6 +98,7 @@ class _Assembled:
         self.drafts = Drafts()
         self.sink = MaskedDrafts(self.drafts, masker)
         jail = Jail.open(home.workspace, settings.folders)
+        end_leftovers(jail.roots[0])
         self.places = Places(jail=jail, sandbox=sandbox_from(settings.sandbox, jail.roots), seen=SeenFiles())
         self.desk = Desk(record, timeout_seconds=settings.approvals.timeout_seconds, fault=faults)
         self.tools = tools_of(settings)

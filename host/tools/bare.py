@@ -12,6 +12,7 @@ from host.errors import PathViolation
 from host.tools.box import refuse_unfit, shell
 from host.tools.child import Child, InUse
 from host.tools.finished import Finding, Finished
+from host.tools.leftovers import mark
 from host.tools.output import Output
 from host.tools.paths import WORKSPACE, place_of
 from host.tools.roots import Root
@@ -46,7 +47,7 @@ class BareSandbox:
         try:
             with os.fdopen(os.dup(text), "wb") as file:
                 file.write(command.encode(errors="surrogateescape"))
-            variables = self._variables() | dict(environment)
+            variables = self._variables() | dict(environment) | mark(self._roots[""])
             argv = [shell(), f"/proc/self/fd/{text}"]
             child = Child(argv, environment=variables, descriptors=[text], cwd=self._folder(cwd))
         finally:

@@ -19,6 +19,7 @@ from host.errors import Unsupported
 from host.tools import box, cgroups, seccomp, trash
 from host.tools.child import Child, InUse
 from host.tools.finished import Finding, Finished
+from host.tools.leftovers import mark
 from host.tools.limits import Limits, confine
 from host.tools.output import Output
 from host.tools.paths import WORKSPACE, place_of
@@ -194,7 +195,7 @@ class BwrapSandbox:
         inherited = [*descriptors.passed, *(root.descriptor for root in self._roots)]
         argv = [ready.executable, "--args", str(told), "--", "/bin/sh", "-c", _WAIT, box.shell()]
         try:
-            child = Child(argv, environment={}, descriptors=inherited, stdin=gate)
+            child = Child(argv, environment=mark(self._roots[0]), descriptors=inherited, stdin=gate)
         except OSError as error:
             raise Unsupported(unavailable(str(error))) from error
         descriptors.close_passed()

@@ -50,7 +50,9 @@ class Running:
             if self._handle >= 0:
                 with suppress(ProcessLookupError):
                     signal.pidfd_send_signal(self._handle, signal.SIGKILL)
-            self.child.kill()
+                self.child.kill()
+            else:
+                self.child.kill_group()  # it named no process inside, but may have made one
 
     def finished(self) -> bool:
         """Say whether bubblewrap reports an exit code of the command: the box was built and the command ran."""

@@ -19,6 +19,7 @@ import psutil
 
 from host.record.codec import GroupCodec
 from host.record.events import GroupEvent
+from host.tools.leftovers import MARK
 from memory.journal import Journal
 from tests.acceptance.host import BOUND, Host
 from tests.scripted_model import Call, Reply, ScriptedModel
@@ -62,6 +63,19 @@ def next_step(request: dict[str, Any], _index: int) -> Reply:
     if done >= STEPS:
         return Reply(text=f"{task} is done")
     return Reply(calls=[Call("shell", {"command": f"echo {task}:{done} >> log.txt"})])
+
+
+def left_of(home: Path) -> list[str]:
+    """Return the processes that work for a host which is down: by their words, or by the mark of a workspace."""
+    marks = [(folder.stat().st_dev, folder.stat().st_ino) for folder in home.glob("groups/*/workspace")]
+    marked = {f"{device}:{number}" for device, number in marks}
+    found: list[str] = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            words = process.cmdline()
+            if any(str(home) in word for word in words) or process.environ().get(MARK) in marked:
+                found.append(f"{process.pid} {' '.join(words)[:200]}")
+    return found
 
 
 class Approver(threading.Thread):
@@ -140,8 +154,8 @@ class Chaos:
         return bool(events) and any(event["kind"] == "turn_ended" for event in events)
 
     def check(self) -> list[str]:
-        """Return what does not hold: final events, effects, journals."""
-        wrong: list[str] = []
+        """Return what does not hold: final events, effects, journals, an end of every process."""
+        wrong = [f"still running: {process}" for process in left_of(self.host.home)]
         for group in ("main", "tiny"):
             root = self.host.home / "groups" / group
             reader = Journal[GroupEvent].reader(root / "journal.db", GroupCodec())
