@@ -135,8 +135,6 @@ class Indexer(Generic[E]):
             connection.execute("PRAGMA synchronous = NORMAL")  # what a power cut takes is indexed again
             if not self._fits(connection):
                 connection.execute("BEGIN IMMEDIATE")
-                for table in ("mark", "words", "parts"):
-                    connection.execute(f"DROP TABLE IF EXISTS {table}")
                 for statement in split(script("search_index")):
                     connection.execute(statement)
                 connection.execute("COMMIT")

@@ -22,10 +22,11 @@ from memory.statements import migrations, query
 
 _BODY: Final = query("journal", "body")
 _LAST_SEQ: Final = query("journal", "last_seq")
-_PAGES: Final = {
-    (newest, of_turn): query("journal", f"{'newest' if newest else 'oldest'}{'_of_turn' if of_turn else ''}")
-    for newest in (False, True)
-    for of_turn in (False, True)
+_PAGES: Final = {  # by whether the newest come first, and whether they are of one turn
+    (False, False): query("journal", "oldest"),
+    (False, True): query("journal", "oldest_of_turn"),
+    (True, False): query("journal", "newest"),
+    (True, True): query("journal", "newest_of_turn"),
 }
 _LARGEST: Final = 2**63 - 1
 

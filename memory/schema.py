@@ -1,6 +1,6 @@
 """The journal's file: opening connections to it and bringing its tables to the newest schema.
 
-Below it the scripts in `sql/migrations`; above it writer and reader. It knows nothing of events.
+Below it the SQL in `sql/schema.sql` and `sql/migrations`; above it writer and reader. It knows nothing of events.
 
 The file is never opened but through SQLite: closing any other descriptor of it would drop this process's locks.
 """
@@ -14,9 +14,11 @@ from typing import Final
 from urllib.parse import quote
 
 from memory.errors import JournalDamaged, JournalTooNew, JournalUnwritable
-from memory.statements import split
+from memory.statements import query, split
 
 APPLICATION_ID: Final = 0x456C6973  # "Elis", so that another program's file is not taken for a journal
+_READABLE: Final = query("schema", "readable")
+_OBJECTS: Final = query("schema", "objects")
 _BUSY_SECONDS: Final = 5.0  # another program may look into the file for a moment
 _CHECKPOINT_PAGES: Final = 2_000  # 8 MB of log between checkpoints: rarer stalls than SQLite's 1,000, still soon read
 _LOG_BYTES: Final = 64 * 1024 * 1024  # what a burst may leave of the log file
@@ -90,7 +92,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     """
     connection = _open(path, "ro")
     try:
-        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
+        connection.execute(_READABLE).fetchone()
     except sqlite3.OperationalError as error:
         connection.close()
         log = path.with_name(path.name + "-wal")
@@ -128,7 +130,7 @@ def version_of(connection: sqlite3.Connection, path: Path, known: int) -> int:
     """Return the schema version of the file, 0 for an empty one; raise JournalTooNew or JournalDamaged."""
     found = int(connection.execute("PRAGMA user_version").fetchone()[0])
     application = int(connection.execute("PRAGMA application_id").fetchone()[0])
-    tables = int(connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
+    tables = int(connection.execute(_OBJECTS).fetchone()[0])
     if application != APPLICATION_ID and tables:
         message = f"{path} is a database of another program; give the journal a path of its own"
         raise JournalDamaged(message)

@@ -1,38 +1,46 @@
-"""The SQL of `memory/sql/`, by file and name.
+"""The SQL of a folder, by file and name; the memory's own is in `memory/sql/`.
 
-A file holds queries, each headed by `-- name: a sentence`; a migration is a file of its own. A name that is missing
-fails at import, not at the first use.
+A file holds queries, each headed by `-- name: a sentence`, or is one script; a migration is a script of its own. What
+is asked for at import is read once, and a name that is missing fails there, not at the first use.
 """
 
 import re
 import sqlite3
-from functools import cache
 from pathlib import Path
 from typing import Final
 
-_FOLDER: Final = Path(__file__).parent / "sql"
 _HEADING: Final = re.compile(r"^-- (\w+): .+$", re.MULTILINE)
 
 
-@cache
-def _file(name: str) -> dict[str, str]:
-    parts = _HEADING.split((_FOLDER / f"{name}.sql").read_text(encoding="utf-8"))
-    return {heading: body.strip().removesuffix(";") for heading, body in zip(parts[1::2], parts[2::2], strict=True)}
+class Statements:
+    """The `.sql` files of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read from `folder`, each file of queries once."""
+        self._folder = folder
+        self._queries: dict[str, dict[str, str]] = {}
+
+    def query(self, file: str, name: str) -> str:
+        """Return one query; raise KeyError for a name the file does not hold."""
+        if file not in self._queries:
+            parts = _HEADING.split(self.script(file))
+            bodies = (body.strip().removesuffix(";") for body in parts[2::2])
+            self._queries[file] = dict(zip(parts[1::2], bodies, strict=True))
+        return self._queries[file][name]
+
+    def script(self, name: str) -> str:
+        """Return a whole file, e.g. the tables of the search index."""
+        return (self._folder / f"{name}.sql").read_text(encoding="utf-8")
+
+    def migrations(self) -> tuple[str, ...]:
+        """Return the scripts that lead from an empty file to the newest schema; version n is the n-th."""
+        return tuple(path.read_text(encoding="utf-8") for path in sorted((self._folder / "migrations").glob("*.sql")))
 
 
-def query(file: str, name: str) -> str:
-    """Return one query; raise KeyError for a name the file does not hold."""
-    return _file(file)[name]
-
-
-def migrations() -> tuple[str, ...]:
-    """Return the scripts that lead from an empty file to the newest schema; version n is the n-th."""
-    return tuple(path.read_text(encoding="utf-8") for path in sorted((_FOLDER / "migrations").glob("*.sql")))
-
-
-def script(name: str) -> str:
-    """Return a whole file, e.g. the tables of the search index."""
-    return (_FOLDER / f"{name}.sql").read_text(encoding="utf-8")
+_OWN: Final = Statements(Path(__file__).parent / "sql")
+query: Final = _OWN.query
+script: Final = _OWN.script
+migrations: Final = _OWN.migrations
 
 
 def split(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from host.errors import AuditFailure, ProtocolViolation
+from host.record import lookups
 from host.record.events import ApprovalAsked, ApprovalReopened, ApprovalSettled, GroupEvent
 from host.record.record import Admit, Record
 from host.record.rows import QuestionRow
@@ -202,18 +203,15 @@ class Desk:
 
 def _settling(answer: Answer, together_with: Sequence[GroupEvent] = ()) -> Callable[[Unit[GroupEvent]], Settled]:
     def unit(unit: Unit[GroupEvent]) -> Settled:
-        found = unit.transaction.execute(
-            "select turn, question, state, answered_by from questions where id = ?", (answer.approval,)
-        ).fetchone()
+        found = lookups.question(unit.transaction, answer.approval)
         if found is None:
             return Settled(id=answer.approval, settled=False, verdict="unknown", by="")
-        turn, question, state, answered_by = found
-        if state != "waiting":
-            return Settled(id=answer.approval, settled=False, verdict=state, by=answered_by)
-        if answer.by != _HOST and answer.verdict not in _WORDS[question]:
-            message = f"question {answer.approval} takes {' or '.join(_WORDS[question])}, not {answer.verdict}"
+        if found.state != "waiting":
+            return Settled(id=answer.approval, settled=False, verdict=found.state, by=found.answered_by)
+        if answer.by != _HOST and answer.verdict not in _WORDS[found.question]:
+            message = f"question {answer.approval} takes {' or '.join(_WORDS[found.question])}, not {answer.verdict}"
             raise ProtocolViolation(message)
-        unit.append(_settled(turn, answer), *together_with)
+        unit.append(_settled(found.turn, answer), *together_with)
         return Settled(id=answer.approval, settled=True, verdict=answer.verdict, by=answer.by)
 
     return unit
@@ -221,10 +219,7 @@ def _settling(answer: Answer, together_with: Sequence[GroupEvent] = ()) -> Calla
 
 def _withdrawing(turn: str) -> Callable[[Unit[GroupEvent]], list[str]]:
     def unit(unit: Unit[GroupEvent]) -> list[str]:
-        rows = unit.transaction.execute(
-            "select id from questions where turn = ? and state = 'waiting' order by seq", (turn,)
-        ).fetchall()
-        waiting = [str(approval) for (approval,) in rows]
+        waiting = lookups.waiting_approvals_of(unit.transaction, turn)
         for approval in waiting:
             unit.append(_settled(turn, Answer(approval=approval, verdict=WITHDRAWN, by=_HOST, text=_STOPPED)))
         return waiting

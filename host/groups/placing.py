@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from host.groups.port import Placement, Say
+from host.record import lookups
 from host.record.events import GroupEvent, MessageReceived
 from host.record.rows import MessageRow
 from lanes.chat import Kept, Placed
@@ -19,10 +20,8 @@ def placing(*events: GroupEvent) -> Callable[[Unit[GroupEvent]], tuple[int, ...]
 
     def unit(unit: Unit[GroupEvent]) -> tuple[int, ...]:
         for event in events:
-            if isinstance(event, MessageReceived):
-                sql = "select 1 from messages where key = ?"
-                if unit.transaction.execute(sql, (event.key,)).fetchone() is not None:
-                    raise AlreadySaid(event.key)
+            if isinstance(event, MessageReceived) and lookups.message_by_key(unit.transaction, event.key) is not None:
+                raise AlreadySaid(event.key)
         return unit.append(*events)
 
     return unit

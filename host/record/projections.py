@@ -1,9 +1,9 @@
-"""Tables that follow from the events, kept up in the same transaction as each event (`sql/projections.sql`).
+"""Tables that follow from the events, kept up in the same transaction as each event.
 
-`apply` is the only writer; everything here can be dropped and rebuilt from the journal (JRN-2).
+The tables are in `sql/projections.sql`, the statements beside it, a file a table. `apply` is the only writer;
+everything here can be dropped and rebuilt from the journal (JRN-2).
 """
 
-from importlib import resources
 from typing import Final
 
 from host.record.events import (
@@ -25,17 +25,44 @@ from host.record.events import (
     TurnStarted,
     TurnUnparked,
 )
+from host.record.statements import query, script
 from host.stops import Reason
 from lanes.events import MessageDropped, MessagePlaced, MessageReleased
 from memory.journal import Stored, Transaction
 from memory.statements import split
 
-_SQL: Final = resources.files("host.record") / "sql"
-SCHEMA: Final = (_SQL / "projections.sql").read_text(encoding="utf-8")
-VERSION_SCHEMA: Final = (_SQL / "projection_version.sql").read_text(encoding="utf-8")
-TABLES: Final = ("messages", "turns", "calls", "questions", "refused_intents", "spend")
+SCHEMA: Final = script("projections")
+VERSION_SCHEMA: Final = script("projection_version")
 VERSION: Final = 1  # raise it when a table or its meaning changes: the tables are then rebuilt from the events
 QUARTER_US: Final = 15 * 60 * 1_000_000
+
+_FORGET_VERSION: Final = query("version", "forget")
+_NOTE_VERSION: Final = query("version", "note")
+_RECEIVE_MESSAGE: Final = query("messages", "receive")
+_PLACE_MESSAGE: Final = query("messages", "place")
+_ENTER_MESSAGE: Final = query("messages", "enter")
+_RELEASE_MESSAGE: Final = query("messages", "release")
+_DROP_MESSAGE: Final = query("messages", "drop")
+_RUN_MESSAGE: Final = query("messages", "run")
+_FINISH_MESSAGE: Final = query("messages", "finish")
+_START_TURN: Final = query("turns", "start")
+_SET_ASIDE: Final = query("turns", "set_aside")
+_CHARGE_TURN: Final = query("turns", "charge")
+_ADD_SECONDS: Final = query("turns", "add_seconds")
+_PROGRESS_TURN: Final = query("turns", "progress")
+_RESUME_TURN: Final = query("turns", "resume")
+_PARK_TURN: Final = query("turns", "park")
+_UNPARK_TURN: Final = query("turns", "unpark")
+_FINISH_TURN: Final = query("turns", "finish")
+_ASK_CALL: Final = query("calls", "ask")
+_START_CALL: Final = query("calls", "start")
+_FINISH_CALL: Final = query("calls", "finish")
+_REFUSE_CALL: Final = query("calls", "refuse")
+_ASK_QUESTION: Final = query("questions", "ask")
+_REOPEN_QUESTION: Final = query("questions", "reopen")
+_SETTLE_QUESTION: Final = query("questions", "settle")
+_ADD_REFUSED_INTENT: Final = query("refused_intents", "add")
+_ADD_SPEND: Final = query("spend", "add")
 
 _PLACED_STATE: Final = {
     "started": "running",
@@ -50,12 +77,10 @@ _PROGRESS: Final = (ResponseReceived, CallStarted, CallFinished, CallRefused, Ap
 
 def make_anew(tx: Transaction) -> None:
     """Drop all tables and make them empty, in the form of this version."""
-    for table in TABLES:
-        tx.execute(f"drop table if exists {table}")
     for statement in split(SCHEMA):
         tx.execute(statement)
-    tx.execute("delete from projection_version")
-    tx.execute("insert into projection_version values (?)", (VERSION,))
+    tx.execute(_FORGET_VERSION)
+    tx.execute(_NOTE_VERSION, (VERSION,))
 
 
 def apply(tx: Transaction, stored: Stored[GroupEvent]) -> None:
@@ -66,8 +91,7 @@ def apply(tx: Transaction, stored: Stored[GroupEvent]) -> None:
             _message(tx, stored)
         case RequestSent():
             tx.execute(
-                "update turns set open_step = ?, open_attempt = ?, open_purpose = ?, open_tokens = ?, open_cost_usd = ?"
-                " where turn = ?",
+                _SET_ASIDE,
                 (
                     event.step,
                     event.attempt,
@@ -88,14 +112,14 @@ def apply(tx: Transaction, stored: Stored[GroupEvent]) -> None:
         case _:
             return
     if isinstance(event, _PROGRESS):
-        tx.execute("update turns set progress_seq = ?, resumes = 0 where turn = ?", (stored.seq, event.turn))
+        tx.execute(_PROGRESS_TURN, (stored.seq, event.turn))
 
 
 def _message(tx: Transaction, stored: Stored[GroupEvent]) -> None:
     match stored.event:
         case MessageReceived() as said:
             tx.execute(
-                "insert into messages values (?, ?, ?, ?, ?, ?, ?, ?, 'received', '')",
+                _RECEIVE_MESSAGE,
                 (
                     said.message,
                     said.key,
@@ -109,13 +133,13 @@ def _message(tx: Transaction, stored: Stored[GroupEvent]) -> None:
             )
         case MessagePlaced() as placed:
             state = _PLACED_STATE[placed.disposition]
-            tx.execute("update messages set state = ?, turn = ? where id = ?", (state, placed.turn, placed.message))
+            tx.execute(_PLACE_MESSAGE, (state, placed.turn, placed.message))
         case MessageEntered(message=message, turn=turn):
-            tx.execute("update messages set state = 'entered', turn = ? where id = ?", (turn, message))
+            tx.execute(_ENTER_MESSAGE, (turn, message))
         case MessageReleased(message=message):
-            tx.execute("update messages set state = 'queued', turn = '' where id = ?", (message,))
+            tx.execute(_RELEASE_MESSAGE, (message,))
         case MessageDropped(message=message):
-            tx.execute("update messages set state = 'dropped' where id = ?", (message,))
+            tx.execute(_DROP_MESSAGE, (message,))
         case _:
             pass
 
@@ -128,49 +152,32 @@ def _inference(tx: Transaction, stored: Stored[GroupEvent], event: ResponseRecei
         case AttemptFailed():
             steps, cached, estimated, seconds = 0, 0, event.tokens_in + event.tokens_out > 0, 0.0
     tx.execute(
-        "update turns set steps = steps + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, tokens_cached ="
-        " tokens_cached + ?, cost_usd = cost_usd + ?, estimated = max(estimated, ?), seconds = seconds + ?,"
-        " open_tokens = 0, open_cost_usd = 0.0 where turn = ?",
+        _CHARGE_TURN,
         (steps, event.tokens_in, event.tokens_out, cached, event.cost_usd, estimated, seconds, event.turn),
     )
     tx.execute(
-        "insert into spend values (?, ?, ?) on conflict (quarter) do update set tokens = tokens + excluded.tokens,"
-        " cost_usd = cost_usd + excluded.cost_usd",
+        _ADD_SPEND,
         (stored.at_us // QUARTER_US, event.tokens_in + event.tokens_out, event.cost_usd),
     )
     if isinstance(event, ResponseReceived):
         for position, asked in enumerate(event.calls):
             key, order = f"{event.turn}:{asked.call}", event.step * 1000 + position
-            tx.execute(
-                "insert into calls values (?, ?, ?, ?, '', '', '', 'asked', 0, '', ?, ?)",
-                (key, event.turn, asked.call, asked.tool, order, stored.seq),
-            )
+            tx.execute(_ASK_CALL, (key, event.turn, asked.call, asked.tool, order, stored.seq))
 
 
 def _call(tx: Transaction, stored: Stored[GroupEvent], event: CallStarted | CallFinished | CallRefused) -> None:
     key = f"{event.turn}:{event.call}"
     match event:
         case CallStarted():
-            tx.execute(
-                "update calls set state = 'started', effect = ?, target = ?, arguments_hash = ?, seq = ? where key = ?",
-                (event.effect, event.target, event.arguments_hash, stored.seq, key),
-            )
+            tx.execute(_START_CALL, (event.effect, event.target, event.arguments_hash, stored.seq, key))
         case CallFinished():
-            tx.execute(
-                "update calls set state = 'finished', effect = ?, target = ?, ok = ?, reason = ?, seq = ?"
-                " where key = ?",
-                (event.effect, event.target, event.ok, event.reason or "", stored.seq, key),
-            )
-            tx.execute("update turns set seconds = seconds + ? where turn = ?", (event.seconds, event.turn))
+            tx.execute(_FINISH_CALL, (event.effect, event.target, event.ok, event.reason or "", stored.seq, key))
+            tx.execute(_ADD_SECONDS, (event.seconds, event.turn))
         case CallRefused():
-            tx.execute(
-                "update calls set state = 'refused', effect = ?, target = ?, reason = ?, seq = ?"
-                " where key = ? and state <> 'finished'",  # a key that is used again for something else undoes nothing
-                (event.effect or "", event.target, event.reason, stored.seq, key),
-            )
+            tx.execute(_REFUSE_CALL, (event.effect or "", event.target, event.reason, stored.seq, key))
             if event.stage == "policy" and event.reason in {Reason.POLICY_VIOLATION, Reason.APPROVAL_TIMEOUT}:
                 tx.execute(
-                    "insert into refused_intents values (?, ?, ?, ?, ?) on conflict do nothing",
+                    _ADD_REFUSED_INTENT,
                     (event.turn, event.effect or "", event.target, event.reason, event.result),
                 )
 
@@ -179,7 +186,7 @@ def _question(tx: Transaction, stored: Stored[GroupEvent]) -> None:
     match stored.event:
         case ApprovalAsked() as asked:
             tx.execute(
-                "insert into questions values (?, ?, ?, ?, ?, 'waiting', '', '', ?, ?, ?, ?)",
+                _ASK_QUESTION,
                 (
                     asked.approval,
                     asked.turn,
@@ -193,12 +200,9 @@ def _question(tx: Transaction, stored: Stored[GroupEvent]) -> None:
                 ),
             )
         case ApprovalReopened(approval=approval, expires_at=expires_at):
-            tx.execute("update questions set expires_at = ? where id = ?", (expires_at, approval))
+            tx.execute(_REOPEN_QUESTION, (expires_at, approval))
         case ApprovalSettled() as settled:
-            tx.execute(
-                "update questions set state = ?, answered_by = ?, text = ? where id = ?",
-                (settled.verdict, settled.by, settled.text, settled.approval),
-            )
+            tx.execute(_SETTLE_QUESTION, (settled.verdict, settled.by, settled.text, settled.approval))
         case _:
             pass
 
@@ -207,8 +211,7 @@ def _turn(tx: Transaction, stored: Stored[GroupEvent]) -> None:
     match stored.event:
         case TurnStarted() as started:
             tx.execute(
-                "insert into turns values (?, ?, ?, ?, ?, ?, 'running', ?, ?, 0, ?, 0, '', '', 0, 0, 0, 0, 0.0, 0, 0.0,"
-                " 0, 0, '', 0, 0.0)",
+                _START_TURN,
                 (
                     started.turn,
                     started.message,
@@ -221,24 +224,15 @@ def _turn(tx: Transaction, stored: Stored[GroupEvent]) -> None:
                     stored.seq,
                 ),
             )
-            tx.execute(
-                "update messages set state = 'running', turn = ? where id = ?",
-                (started.turn, started.message),
-            )
+            tx.execute(_RUN_MESSAGE, (started.turn, started.message))
         case TurnResumed(turn=turn, times=times):
-            tx.execute("update turns set resumes = ? where turn = ?", (times, turn))
+            tx.execute(_RESUME_TURN, (times, turn))
         case TurnParked(turn=turn):
-            tx.execute("update turns set state = 'parked' where turn = ?", (turn,))
+            tx.execute(_PARK_TURN, (turn,))
         case TurnUnparked(turn=turn):
-            tx.execute("update turns set state = 'running' where turn = ?", (turn,))
+            tx.execute(_UNPARK_TURN, (turn,))
         case TurnEnded() as ended:
-            tx.execute(
-                "update turns set state = 'ended', ended_seq = ?, outcome = ?, reason = ? where turn = ?",
-                (stored.seq, ended.outcome, ended.reason or "", ended.turn),
-            )
-            tx.execute(
-                "update messages set state = 'done' where id = (select message from turns where turn = ?)",
-                (ended.turn,),
-            )
+            tx.execute(_FINISH_TURN, (stored.seq, ended.outcome, ended.reason or "", ended.turn))
+            tx.execute(_FINISH_MESSAGE, (ended.turn,))
         case _:
             pass

@@ -9,7 +9,7 @@ import concurrent.futures
 import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -17,12 +17,31 @@ from host.errors import AuditFailure, NotFound, ResourceBusy
 from host.record import projections
 from host.record.codec import GroupCodec, Mask
 from host.record.events import CallFinished, CallRefused, GroupEvent
-from host.record.rows import CallRow, MessageRow, QuestionRow, RefusedIntent, Spend, TurnRow
+from host.record.rows import CallRow, MessageRow, QuestionRow, RefusedIntent, Spend, TurnRow, row_from
+from host.record.statements import query
 from memory.errors import JournalBusy, JournalError, MissingBody
 from memory.journal import Journal, Stored, Unit
 
 T = TypeVar("T")
 R = TypeVar("R", bound=msgspec.Struct)
+
+_VERSION: Final = query("version", "found")
+_MESSAGE: Final = query("messages", "by_id")
+_MESSAGE_BY_KEY: Final = query("messages", "by_key")
+_OPEN_MESSAGES: Final = query("messages", "open")
+_BEGINNING_OF_TURN: Final = query("messages", "beginning_of_turn")
+_TURN: Final = query("turns", "by_id")
+_OPEN_TURNS: Final = query("turns", "open")
+_ANSWERED_TURNS: Final = query("turns", "answered")
+_LATEST_TURNS: Final = query("turns", "latest")
+_FAILED_TURNS: Final = query("turns", "failed")
+_CALLS_OF_TURN: Final = query("calls", "of_turn")
+_CALL_BY_KEY: Final = query("calls", "by_key")
+_QUESTION: Final = query("questions", "by_id")
+_QUESTION_OF_CALL: Final = query("questions", "of_call")
+_WAITING_QUESTIONS: Final = query("questions", "waiting")
+_REFUSED_OF_TURN: Final = query("refused_intents", "of_turn")
+_SPEND_SINCE: Final = query("spend", "since")
 
 Admit = Callable[[], None]
 """Asked on the writer thread before a unit runs; raises where the caller's lane generation is over."""
@@ -110,7 +129,7 @@ class Record:
 
     def _bring_up_projections(self) -> None:
         """Rebuild the tables when they were made for another version, or never finished (JRN-2)."""
-        if self._rows("select version from projection_version", ()) != [(projections.VERSION,)]:
+        if self._rows(_VERSION, ()) != [(projections.VERSION,)]:
             self.journal.replay(projections.apply, prepare=projections.make_anew)
 
     def close(self) -> None:
@@ -172,59 +191,47 @@ class Record:
 
     def message(self, message: str) -> MessageRow | None:
         """Return one message."""
-        return self._one(MessageRow, "select * from messages where id = ?", (message,))
+        return self._one(MessageRow, _MESSAGE, (message,))
 
     def message_by_key(self, key: str) -> MessageRow | None:
         """Return the message that was sent under an idempotency key."""
-        return self._one(MessageRow, "select * from messages where key = ?", (key,))
+        return self._one(MessageRow, _MESSAGE_BY_KEY, (key,))
 
     def open_messages(self) -> list[MessageRow]:
         """Return messages that wait, are held, or run, in order of arrival."""
-        sql = "select * from messages where state not in ('done', 'dropped', 'entered', 'stopped') order by seq"
-        return self._all(MessageRow, sql)
+        return self._all(MessageRow, _OPEN_MESSAGES)
 
     def turn(self, turn: str) -> TurnRow | None:
         """Return one turn."""
-        return self._one(TurnRow, "select * from turns where turn = ?", (turn,))
+        return self._one(TurnRow, _TURN, (turn,))
 
     def open_turns(self) -> list[TurnRow]:
         """Return turns without a final event, oldest first."""
-        return self._all(TurnRow, "select * from turns where state <> 'ended' order by started_seq")
+        return self._all(TurnRow, _OPEN_TURNS)
 
     def beginning_of(self, turn: str) -> MessageRow | None:
         """Return the message that began `turn`, also while the turn has not come to its start."""
-        sql = (
-            "select * from messages where id = (select message from turns where turn = ?1)"
-            " or (turn = ?1 and state = 'running')"
-        )
-        return self._one(MessageRow, sql, (turn,))
+        return self._one(MessageRow, _BEGINNING_OF_TURN, (turn,))
 
     def answered_turns(self) -> list[TurnRow]:
         """Return parked turns whose question needs no answer any more, oldest first."""
-        sql = (
-            "select * from turns where state = 'parked' and not exists"
-            " (select 1 from questions where questions.turn = turns.turn and questions.state = 'waiting')"
-            " order by started_seq"
-        )
-        return self._all(TurnRow, sql)
+        return self._all(TurnRow, _ANSWERED_TURNS)
 
     def latest_turns(self, limit: int, before: str = "") -> list[TurnRow]:
         """Return the newest turns, newest first, older than the turn `before` if it is given."""
-        sql = "select * from turns where ? = '' or turn < ? order by turn desc limit ?"
-        return self._all(TurnRow, sql, (before, before, limit))
+        return self._all(TurnRow, _LATEST_TURNS, (before, before, limit))
 
     def failed_turns(self, limit: int) -> list[TurnRow]:
         """Return the newest turns that ended without success, newest first."""
-        sql = "select * from turns where state = 'ended' and outcome <> 'success' order by turn desc limit ?"
-        return self._all(TurnRow, sql, (limit,))
+        return self._all(TurnRow, _FAILED_TURNS, (limit,))
 
     def calls_of(self, turn: str) -> list[CallRow]:
         """Return a turn's calls in the order they were asked for."""
-        return self._all(CallRow, "select * from calls where turn = ? order by position", (turn,))
+        return self._all(CallRow, _CALLS_OF_TURN, (turn,))
 
     def call_of(self, key: str) -> CallRow | None:
         """Return the call with an idempotency key."""
-        return self._one(CallRow, "select * from calls where key = ?", (key,))
+        return self._one(CallRow, _CALL_BY_KEY, (key,))
 
     def result_of(self, row: CallRow) -> CallFinished | CallRefused | None:
         """Return the event that ended a call, or None while it has not ended."""
@@ -233,39 +240,28 @@ class Record:
 
     def question(self, approval: str) -> QuestionRow | None:
         """Return one question."""
-        return self._one(QuestionRow, "select * from questions where id = ?", (approval,))
+        return self._one(QuestionRow, _QUESTION, (approval,))
 
     def question_of(self, turn: str, call: str) -> QuestionRow | None:
         """Return the latest question about a call."""
-        sql = "select * from questions where turn = ? and call = ? order by seq desc limit 1"
-        return self._one(QuestionRow, sql, (turn, call))
+        return self._one(QuestionRow, _QUESTION_OF_CALL, (turn, call))
 
     def waiting_questions(self) -> list[QuestionRow]:
         """Return the questions without an answer, oldest first."""
-        return self._all(QuestionRow, "select * from questions where state = 'waiting' order by seq")
+        return self._all(QuestionRow, _WAITING_QUESTIONS)
 
     def refused_intents(self, turn: str) -> dict[tuple[str, str], RefusedIntent]:
         """Return what was refused or left unanswered in `turn`, by effect and target."""
-        rows = self._all(
-            RefusedIntent, "select effect, target, reason, text from refused_intents where turn = ?", (turn,)
-        )
+        rows = self._all(RefusedIntent, _REFUSED_OF_TURN, (turn,))
         return {(row.effect, row.target): row for row in rows}
 
     def spend(self, since_us: int) -> Spend:
         """Return what was used from `since_us` (microseconds since 1970) on, to the quarter of an hour."""
-        row = self.journal.query(
-            "select coalesce(sum(tokens), 0), coalesce(sum(cost_usd), 0.0) from spend where quarter >= ?",
-            (since_us // projections.QUARTER_US,),
-        )[0]
+        row = self.journal.query(_SPEND_SINCE, (since_us // projections.QUARTER_US,))[0]
         return Spend(tokens=row[0], cost_usd=row[1])
 
     def _all(self, row: type[R], sql: str, parameters: Sequence[Any] = ()) -> list[R]:
-        names = row.__struct_fields__
-        return [
-            # lax, because SQLite has no booleans
-            msgspec.convert(dict(zip(names, values, strict=True)), row, strict=False)
-            for values in self._rows(sql, parameters)
-        ]
+        return [row_from(row, values) for values in self._rows(sql, parameters)]
 
     def _one(self, row: type[R], sql: str, parameters: Sequence[Any]) -> R | None:
         found = self._all(row, sql, parameters)

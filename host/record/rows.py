@@ -1,8 +1,19 @@
 """Rows of the projections as frozen records; what other rooms read of a group's state."""
 
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
 import msgspec
 
 from host.stops import Reason
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+def row_from(row: type[R], values: Sequence[Any]) -> R:
+    """Return what SQLite gave for all of a row's columns as the record `row`."""
+    # lax, because SQLite has no booleans
+    return msgspec.convert(dict(zip(row.__struct_fields__, values, strict=True)), row, strict=False)
 
 
 class MessageRow(msgspec.Struct, frozen=True):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from host.ids import TURN, new_id
+from host.record import lookups
 from host.record.events import GroupEvent, TurnResumed, TurnStarted, TurnUnparked
 from host.record.record import Admit, Record
 from host.record.rows import MessageRow, TurnRow
@@ -76,7 +77,7 @@ def end_unbegun(
     end = end_turn(turn, verdict)
 
     def unit(unit: Unit[GroupEvent]) -> tuple[int, bool]:
-        if unit.transaction.execute("select 1 from turns where turn = ?", (turn,)).fetchone() is None:
+        if lookups.turn(unit.transaction, turn) is None:
             unit.append(
                 TurnStarted(
                     turn=turn,

@@ -6,15 +6,15 @@ gone is accounted for all the same (REPLY-6).
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import msgspec
 
+from host.record import lookups
 from host.record.events import Account, ApprovalSettled, AttemptFailed, GroupEvent, TurnEnded
+from host.record.rows import CallRow, TurnRow
 from host.stops import Outcome, Reason
 from memory.journal import Transaction, Unit
-
-R = TypeVar("R", bound=msgspec.Struct)
 
 _EFFECTS: Final = frozenset({"write", "execute", "send", "spend", "destroy"})
 
@@ -41,56 +41,32 @@ class Ending(Exception):
         self.verdict = verdict
 
 
-class _Call(msgspec.Struct, frozen=True):
-    call: str
-    tool: str
-    effect: str
-    target: str
-    state: str
-    ok: bool
-    reason: str
-    seq: int
-
-
-class _Used(msgspec.Struct, frozen=True):
-    state: str
-    ended_seq: int
-    steps: int
-    tokens_in: int
-    tokens_out: int
-    tokens_cached: int
-    cost_usd: float
-    estimated: bool
-    seconds: float
-
-
 def end_turn(turn: str, verdict: Verdict) -> Callable[[Unit[GroupEvent]], tuple[int, bool]]:
     """Return the unit of work that ends `turn`; it gives the final event's sequence and whether it was this one."""
 
     def unit(unit: Unit[GroupEvent]) -> tuple[int, bool]:
-        used = _used(unit.transaction, turn)
+        used = lookups.turn(unit.transaction, turn)
         if used is None or used.state == "ended":
             return (0 if used is None else used.ended_seq), False
         withdraw_questions(unit, turn)
         charge = open_request_charge(unit.transaction, turn)
         if charge is not None:
             unit.append(charge)
-            used = _used(unit.transaction, turn) or used
-        return unit.append(final_event(turn, verdict, used, _calls(unit.transaction, turn)))[0], True
+            used = lookups.turn(unit.transaction, turn) or used
+        return unit.append(final_event(turn, verdict, used, lookups.calls_of(unit.transaction, turn)))[0], True
 
     return unit
 
 
 def withdraw_questions(unit: Unit[GroupEvent], turn: str) -> None:
     """A turn that ends needs no answer any more, whatever ended it."""
-    sql = "select id from questions where turn = ? and state = 'waiting' order by seq"
-    for (approval,) in unit.transaction.execute(sql, (turn,)).fetchall():
+    for approval in lookups.waiting_approvals_of(unit.transaction, turn):
         unit.append(
             ApprovalSettled(turn=turn, approval=approval, verdict="withdrawn", by="host", text="the turn has ended")
         )
 
 
-def final_event(turn: str, verdict: Verdict, used: _Used, calls: Sequence[_Call]) -> TurnEnded:
+def final_event(turn: str, verdict: Verdict, used: TurnRow, calls: Sequence[CallRow]) -> TurnEnded:
     """Return the final event that follows from what was used and called."""
     outcome, reason, detail = _judge(verdict, calls)
     return TurnEnded(
@@ -113,7 +89,7 @@ def final_event(turn: str, verdict: Verdict, used: _Used, calls: Sequence[_Call]
     )
 
 
-def _judge(verdict: Verdict, calls: Sequence[_Call]) -> tuple[Outcome, Reason | None, str]:
+def _judge(verdict: Verdict, calls: Sequence[CallRow]) -> tuple[Outcome, Reason | None, str]:
     """A given reason stands; else the last call that nothing made good decides (the contract, Outcomes)."""
     had_effect = any(call.ok and call.effect in _EFFECTS for call in calls)
     if verdict.reason is not None:
@@ -128,7 +104,7 @@ def _judge(verdict: Verdict, calls: Sequence[_Call]) -> tuple[Outcome, Reason | 
     return (Outcome.PARTIAL if had_effect else Outcome.FAILED), reason, detail
 
 
-def _last_unresolved(calls: Sequence[_Call]) -> _Call | None:
+def _last_unresolved(calls: Sequence[CallRow]) -> CallRow | None:
     for index in reversed(range(len(calls))):
         call = calls[index]
         if call.ok or call.state == "asked":
@@ -140,7 +116,7 @@ def _last_unresolved(calls: Sequence[_Call]) -> _Call | None:
     return None
 
 
-def _line(call: _Call) -> Account:
+def _line(call: CallRow) -> Account:
     what = f"{call.tool} {call.target}".strip()
     if call.state == "started":
         return Account(call=call.call, what=what, seq=call.seq, reason=Reason.UNKNOWN)
@@ -152,44 +128,21 @@ def _line(call: _Call) -> Account:
     )
 
 
-def _used(tx: Transaction, turn: str) -> _Used | None:
-    sql = (
-        "select state, ended_seq, steps, tokens_in, tokens_out, tokens_cached, cost_usd, estimated, seconds"
-        " from turns where turn = ?"
-    )
-    values = tx.execute(sql, (turn,)).fetchone()
-    return None if values is None else _convert(_Used, values)
-
-
-def _calls(tx: Transaction, turn: str) -> list[_Call]:
-    sql = "select call, tool, effect, target, state, ok, reason, seq from calls where turn = ? order by position"
-    return [_convert(_Call, values) for values in tx.execute(sql, (turn,)).fetchall()]
-
-
 def open_request_charge(tx: Transaction, turn: str) -> AttemptFailed | None:
     """A request that was sent and never answered is charged what was set aside for it, as an estimate (BUD-3)."""
-    found = tx.execute(
-        "select open_step, open_attempt, open_purpose, open_tokens, open_cost_usd from turns"
-        " where turn = ? and open_tokens > 0",
-        (turn,),
-    ).fetchone()
-    if found is None:
+    used = lookups.turn(tx, turn)
+    if used is None or used.open_tokens <= 0:
         return None
-    step, attempt, purpose, tokens, cost_usd = found
     return AttemptFailed(
         turn=turn,
-        step=step,
-        attempt=attempt,
-        purpose=purpose,
+        step=used.open_step,
+        attempt=used.open_attempt,
+        purpose=used.open_purpose,
         reason=Reason.INTERRUPTED,
         detail="the request was sent and its answer never seen",
         received="",
         retry_seconds=-1,
-        tokens_in=tokens,
+        tokens_in=used.open_tokens,
         tokens_out=0,
-        cost_usd=cost_usd,
+        cost_usd=used.open_cost_usd,
     )
-
-
-def _convert(row: type[R], values: Sequence[Any]) -> R:
-    return msgspec.convert(dict(zip(row.__struct_fields__, values, strict=True)), row, strict=False)

@@ -1,5 +1,9 @@
 -- The search index of a journal: a file of its own beside it, made from it and dropped without loss.
 
+DROP TABLE IF EXISTS mark;
+DROP TABLE IF EXISTS words;
+DROP TABLE IF EXISTS parts;
+
 CREATE TABLE mark (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     version INTEGER NOT NULL,

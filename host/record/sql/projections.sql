@@ -1,5 +1,12 @@
 -- Tables derived from a group's events; dropped and rebuilt at will (JRN-2). Times are microseconds since 1970, UTC.
 
+drop table if exists messages;
+drop table if exists turns;
+drop table if exists calls;
+drop table if exists questions;
+drop table if exists refused_intents;
+drop table if exists spend;
+
 -- messages: where each thing said to the group stands.
 create table if not exists messages (
   id text primary key,
