@@ -24,7 +24,8 @@ from host.errors import AuditFailure, ElisError
 from host.faults import Faults, parse
 from host.gate.desk import Desk
 from host.gate.pipeline import Gate, Places
-from host.groups.chat import LANE, STOPPED, Chat
+from host.groups.chat import LANE, Chat
+from host.groups.current import STOPPED
 from host.groups.drafts import Drafts
 from host.groups.group import Group, GroupParts
 from host.groups.inbox import ChatInbox
@@ -189,15 +190,15 @@ class _Assembled:
                     admit=admit,
                 )
             else:
-                state = await resume_turn(self.record, row, admit, giving_up=lambda: self.chat.seal(turn))
+                state = await resume_turn(self.record, row, admit, giving_up=lambda: self.chat.floor.seal(turn))
             if state is not None:
                 kit = self._kit(model, session, state, token)
                 await Turn(kit, state, admit, resumed=row is not None).run()
         except ElisError as error:
-            self.chat.seal(turn)
+            self.chat.floor.seal(turn)
             await self._end(message, turn, Verdict(reason=error.reason, detail=error.message), admit)
         except asyncio.CancelledError:
-            self.chat.seal(turn)
+            self.chat.floor.seal(turn)
             await self._end(message, turn, STOPPED, admit)
         finally:
             self.sink.end(turn)
@@ -212,7 +213,7 @@ class _Assembled:
             self._not_recorded(turn, error.message)
 
     def _kit(self, model: ModelKit, session: Session, state: TurnState, token: Token) -> TurnKit:
-        current = self.chat.current
+        current = self.chat.floor.current
         assert current is not None  # noqa: S101 - this runs because it is the current turn
         return TurnKit(
             record=self.record,
@@ -224,7 +225,7 @@ class _Assembled:
             passports=self.passports,
             limits=limits_of(state.started) if state.started else self.limits,
             day=self.day,
-            inbox=ChatInbox(self.chat, current, token),
+            inbox=ChatInbox(self.chat.floor, current, token),
             drafts=self.sink,
             fault=self.faults,
             monotonic=time.monotonic,

@@ -121,7 +121,7 @@ class Group:
             return stopped
         parked = [row for row in self._record.open_turns() if row.state == "parked"]
         for row in parked:
-            self._chat.withhold(row.message)
+            self._chat.floor.withhold(row.message)
             verdict = Verdict(reason=Reason.INTERRUPTED, detail="stopped by a person while it was parked")
             await self._record.commit(end_turn(row.turn, verdict))
         return msgspec.structs.replace(stopped, turns=(*stopped.turns, *(row.turn for row in parked)))
@@ -200,7 +200,7 @@ class Group:
 
     async def queue(self) -> tuple[Queued, ...]:
         """Return the messages that wait or are held."""
-        return self._chat.waiting()
+        return self._chat.floor.waiting()
 
     async def release(self, message: str) -> Placement:
         """Let a held message go on; raise NotFound."""
@@ -235,10 +235,10 @@ class Group:
         return Watched(events=events + unrecorded, drafts=drafts, cursor=position)
 
     def _lane_view(self) -> LaneView:
-        current = self._chat.current
+        current = self._chat.floor.current
         if current is not None and current.run is None:
             current = None  # it has not begun, and while the chat is halted it does not
-        waiting = self._chat.waiting()
+        waiting = self._chat.floor.waiting()
         row = self._record.turn(current.turn) if current else None
         asked = current is not None and any(q.turn == current.turn for q in self._record.waiting_questions())
         state = "idle" if current is None else "waiting" if asked else "running"
@@ -254,7 +254,7 @@ class Group:
         )
 
     def _question_awaiting_words(self) -> QuestionRow | None:
-        current = self._chat.current
+        current = self._chat.floor.current
         if current is None:
             return None
         for question in self._record.waiting_questions():
@@ -268,7 +268,7 @@ class Group:
         Answer and entry are one unit. If somebody or something else settled the question first, the message is
         placed again and reaches the model as any other.
         """
-        row = self._chat.withhold(placement.message)
+        row = self._chat.floor.withhold(placement.message)
         if row is None:
             return placement
         entered = MessageEntered(turn=question.turn, message=placement.message, text="", step=0)
@@ -279,7 +279,7 @@ class Group:
 
     async def _stop_word(self, say: Say) -> Placement:
         after_seq = self._record.journal.last_seq()
-        current = self._chat.current
+        current = self._chat.floor.current
         turn = current.turn if current is not None else ""
         message = new_id(MESSAGE, self._record.now_us())
         await self._record.append(
