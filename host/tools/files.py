@@ -9,8 +9,8 @@ from typing import Annotated, Final
 import msgspec
 
 from host.errors import ToolFailed
-from host.passport import Decision, Effect, KnownFailure, Passport, Replay
-from host.stops import Reason
+from host.passport import Replay
+from host.tools.file_passports import changing, failing_when, looking
 from host.tools.jail import Missing
 from host.tools.replace import Existing, content_hash
 from host.tools.seen import ABSENT
@@ -20,11 +20,8 @@ from host.tools.tool import Scope, ToolResult
 _LINES: Final = 400  # of one answer unless asked otherwise
 _QUOTED: Final = 120  # characters of a text that was not found
 
-_OUTSIDE: Final = KnownFailure(reason=Reason.PATH_VIOLATION, when="the path leads out of the workspace")
-_NO_FILE: Final = KnownFailure(reason=Reason.TOOL_FAILED, when="the file does not exist, is a folder or is too large")
-_CHANGED: Final = KnownFailure(
-    reason=Reason.TOOL_FAILED, when="the file changed since this turn last saw it; read it again"
-)
+_NO_FILE: Final = failing_when("the file does not exist, is a folder or is too large")
+_CHANGED: Final = failing_when("the file changed since this turn last saw it; read it again")
 
 Path = Annotated[str, msgspec.Meta(description="Relative to /workspace, or absolute beneath it.")]
 
@@ -40,26 +37,16 @@ class ReadFileArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     ] = 1
 
 
-_READ_FILE: Final = Passport(
+_READ_FILE: Final = looking(
     name="read_file",
     summary=(
         "Read a text file of the workspace, the exact text without line numbers. Long files come in parts: the "
         "first line of the answer gives the range and the total, the last one the call that reads on."
     ),
     arguments=ReadFileArguments,
-    effect=Effect.READ,
-    reversible=True,
-    parallel=True,
-    default=Decision.ALLOW,
     timeout_seconds=30.0,
     masks=TYPICAL,
-    replay=Replay.IDEMPOTENT,
-    network=False,
-    paths=frozenset({"path"}),
-    lendable=False,
-    needs=frozenset(),
-    promises_content=True,
-    failures=(_OUTSIDE, _NO_FILE),
+    failures=(_NO_FILE,),
 )
 
 
@@ -92,27 +79,15 @@ class WriteFileArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     content: Annotated[str, msgspec.Meta(description="The whole new content.")]
 
 
-_WRITE_FILE: Final = Passport(
+_WRITE_FILE: Final = changing(
     name="write_file",
     summary=(
         "Create a text file in the workspace or replace all of it; folders on the way are made. The replaced "
         "version is kept and named. To change part of a file use edit_file."
     ),
     arguments=WriteFileArguments,
-    effect=Effect.WRITE,
-    reversible=True,
-    parallel=False,
-    default=Decision.ALLOW,
-    timeout_seconds=30.0,
-    masks=frozenset(),
     replay=Replay.IDEMPOTENT,
-    network=False,
-    paths=frozenset({"path"}),
-    lendable=False,
-    needs=frozenset(),
-    promises_content=True,
-    failures=(_OUTSIDE, _CHANGED),
-    changed_by="path",
+    failures=(_CHANGED,),
 )
 
 
@@ -140,32 +115,15 @@ class EditFileArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     replace_all: Annotated[bool, msgspec.Meta(description="Replace every occurrence.")] = False
 
 
-_EDIT_FILE: Final = Passport(
+_EDIT_FILE: Final = changing(
     name="edit_file",
     summary=(
         "Replace an exact text in a file of the workspace. old_text must occur exactly once, unless replace_all "
         "is true. The earlier version is kept and named."
     ),
     arguments=EditFileArguments,
-    effect=Effect.WRITE,
-    reversible=True,
-    parallel=False,
-    default=Decision.ALLOW,
-    timeout_seconds=30.0,
-    masks=frozenset(),
     replay=Replay.EFFECT,
-    network=False,
-    paths=frozenset({"path"}),
-    lendable=False,
-    needs=frozenset(),
-    promises_content=True,
-    failures=(
-        _OUTSIDE,
-        _NO_FILE,
-        _CHANGED,
-        KnownFailure(reason=Reason.TOOL_FAILED, when="old_text does not occur, or occurs more than once"),
-    ),
-    changed_by="path",
+    failures=(_NO_FILE, _CHANGED, failing_when("old_text does not occur, or occurs more than once")),
 )
 
 

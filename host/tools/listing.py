@@ -8,8 +8,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from host.passport import Decision, Effect, KnownFailure, Passport, Replay
-from host.stops import Reason
+from host.tools.file_passports import failing_when, looking
 from host.tools.globs import matches
 from host.tools.jail import Jail
 from host.tools.names import escaped
@@ -42,7 +41,7 @@ class ListFilesArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     cursor: Annotated[str, msgspec.Meta(description="Go on after this path, from an earlier answer.")] = ""
 
 
-_LISTING: Final = Passport(
+_LISTING: Final = looking(
     name="list_files",
     summary=(
         "List files and folders of the workspace: folders end in '/', files have their size in bytes, links show "
@@ -50,22 +49,9 @@ _LISTING: Final = Passport(
         r"no UTF-8 is shown, and taken by all tools, with escapes like \xe9."
     ),
     arguments=ListFilesArguments,
-    effect=Effect.READ,
-    reversible=True,
-    parallel=True,
-    default=Decision.ALLOW,
     timeout_seconds=60.0,
     masks=frozenset(),
-    replay=Replay.IDEMPOTENT,
-    network=False,
-    paths=frozenset({"path"}),
-    lendable=False,
-    needs=frozenset(),
-    promises_content=True,
-    failures=(
-        KnownFailure(reason=Reason.PATH_VIOLATION, when="the path leads out of the workspace"),
-        KnownFailure(reason=Reason.TOOL_FAILED, when="the path is no folder"),
-    ),
+    failures=(failing_when("the path is no folder"),),
 )
 
 

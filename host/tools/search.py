@@ -14,9 +14,9 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from host.errors import ToolFailed, Unsupported
-from host.passport import Decision, Effect, KnownFailure, Passport, Replay
-from host.stops import Reason
+from host.tools import leftovers
 from host.tools.child import Child
+from host.tools.file_passports import failing_when, looking
 from host.tools.listing import mounts_of
 from host.tools.output import Output
 from host.tools.text import ANSWER_BYTES, TYPICAL, call, counted
@@ -40,29 +40,16 @@ class SearchFilesArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unk
     cursor: Annotated[str, msgspec.Meta(description="Go on after this 'path:line', from an earlier answer.")] = ""
 
 
-_SEARCH_FILES: Final = Passport(
+_SEARCH_FILES: Final = looking(
     name="search_files",
     summary=(
         "Find the lines of text files that contain a text or match a regular expression, as path:line: text. "
         "Links are not followed; .git, node_modules and the like are searched only when given as path."
     ),
     arguments=SearchFilesArguments,
-    effect=Effect.READ,
-    reversible=True,
-    parallel=True,
-    default=Decision.ALLOW,
     timeout_seconds=_SECONDS + 10.0,
     masks=TYPICAL,
-    replay=Replay.IDEMPOTENT,
-    network=False,
-    paths=frozenset({"path"}),
-    lendable=False,
-    needs=frozenset(),
-    promises_content=True,
-    failures=(
-        KnownFailure(reason=Reason.PATH_VIOLATION, when="the path leads out of the workspace"),
-        KnownFailure(reason=Reason.TOOL_FAILED, when="the regular expression is not valid"),
-    ),
+    failures=(failing_when("the regular expression is not valid"),),
 )
 
 
@@ -112,7 +99,7 @@ class SearchFiles:
                 "cursor": cursor,
                 "cpu_seconds": int(self._seconds) + 5,
             }
-            child = stack.enter_context(closing(_child(query, folders)))
+            child = stack.enter_context(closing(_child(query, folders, leftovers.mark(scope.jail.roots[0]))))
             timed_out = await child.attend(output, self._seconds, child.kill_group)
         report = _Report(output.text())
         if report.bad:
@@ -134,14 +121,14 @@ def _start(arguments: SearchFilesArguments, scope: Scope, stack: ExitStack) -> t
     return where, [folder, *mounts.values()]
 
 
-def _child(query: dict[str, Any], folders: list[int]) -> Child:
+def _child(query: dict[str, Any], folders: list[int], mark: dict[str, str]) -> Child:
     told = os.memfd_create("elis-search", os.MFD_CLOEXEC)  # a process list must not show what is looked for
     try:
         with os.fdopen(os.dup(told), "wb") as file:
             file.write(json.dumps(query).encode())
         os.lseek(told, 0, os.SEEK_SET)
         argv = [sys.executable, "-P", "-s", "-S", "-B", "-m", "host.tools.search_child", str(told)]
-        environment = {"PYTHONPATH": str(_PACKAGES), "PYTHONIOENCODING": "utf-8:backslashreplace"}
+        environment = {"PYTHONPATH": str(_PACKAGES), "PYTHONIOENCODING": "utf-8:backslashreplace", **mark}
         return Child(argv, environment=environment, descriptors=[told, *folders])
     except OSError as error:
         message = f"the search cannot be started ({error}); ask the operator to run elis doctor"

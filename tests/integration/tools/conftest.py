@@ -45,6 +45,12 @@ def place(tmp_path: Path) -> Place:
     return place
 
 
+@pytest.fixture
+def workspace(place: Place) -> Path:
+    """Return the workspace of the sandbox."""
+    return place.workspace
+
+
 @pytest.fixture(params=["openat2", "walk"])
 def jail(request: pytest.FixtureRequest, place: Place) -> Iterator[Jail]:
     """Open the jail, once by the system call and once without it."""

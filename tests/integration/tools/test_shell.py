@@ -5,7 +5,6 @@ import functools
 import os
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -23,6 +22,7 @@ from host.tools.text import ANSWER_BYTES
 from host.tools.tool import Scope, ToolResult
 
 from .conftest import Place
+from .processes import gone
 
 
 async def shell(scope: Scope, command: str, cwd: str = ".", seconds: float = 30.0) -> ToolResult:
@@ -148,7 +148,7 @@ async def test_none_tells_exit_codes_and_time_outs(bare: BareSandbox) -> None:
     assert (await bare.run("exit 3", cwd=".", timeout_seconds=30, environment={})).exit_code == 3
     finished = await bare.run("echo begun; sleep 69 & sleep 69", cwd=".", timeout_seconds=0.5, environment={})
     assert (finished.timed_out, finished.output) == (True, "begun\n")
-    assert _gone("69")
+    assert gone("sleep", "69")
 
 
 def _begun(event: asyncio.Event, _output: str) -> None:
@@ -177,7 +177,7 @@ async def test_none_ends_the_group_of_a_cancelled_command(bare: BareSandbox) -> 
                 running.cancel()
             await asyncio.wait([running])
         assert time.monotonic() - began < 1
-        assert _gone("70")
+        assert gone("sleep", "70")
 
 
 async def test_none_keeps_to_folders_of_the_group(bare: BareSandbox, place: Place) -> None:
@@ -201,24 +201,3 @@ async def test_a_question_s_answer_is_the_result(scope: Scope) -> None:
     listening = msgspec.structs.replace(scope, ask=answer)
     result = await AskPerson().run(AskPersonArguments(question="Which one?"), listening)
     assert (result, asked) == (ToolResult(text="the blue one"), ["Which one?"])
-
-
-def _gone(seconds: str) -> bool:
-    """Whether no `sleep` of so many seconds is left, a moment's dying granted."""
-    until = time.monotonic() + 1
-    while _running(seconds):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.005)  # another process's end can only be looked for
-    return True
-
-
-def _running(seconds: str) -> bool:
-    for found in Path("/proc").iterdir():
-        if found.name.isdecimal():
-            try:
-                if (found / "cmdline").read_bytes() == f"sleep\0{seconds}\0".encode():
-                    return True
-            except OSError:
-                continue
-    return False
