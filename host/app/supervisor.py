@@ -13,9 +13,8 @@ import time
 from collections.abc import Callable, Collection, Coroutine
 from typing import Any, Final
 
-import msgspec
-
 from host.app.blueprints import Models, blueprint_for
+from host.app.embedded import EmbeddedService
 from host.app.version import VERSION
 from host.config.home import Home
 from host.config.load import load
@@ -28,7 +27,6 @@ from host.groups.views import instant
 from host.panel.directory import GroupStarting, HostView, NewGroup, ServiceView
 from host.record.host_events import HostStarted, HostStopped
 from host.record.host_record import HostJournal
-from host.services.child import EmbeddedModel
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -61,10 +59,9 @@ class Supervisor:
         self._models = models
         self._record = record
         self._cluster = Cluster(home.root, home.keys / "ray")
-        self._embedded = EmbeddedModel()
+        self._embedded = EmbeddedService()
         self._ray_state = ServiceView(name="ray", state="starting")
-        self._embedded_state = ServiceView(name="embedded model", state="off")
-        self._embedded_starts = asyncio.Lock()
+        self._launches = asyncio.Lock()  # Ray refuses a second actor of one name, and is told of one change at a time
         self._ready: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._shutdown = asyncio.Event()
@@ -106,13 +103,11 @@ class Supervisor:
     async def _follow_settings(self) -> None:
         """Read the settings again; start the groups that are new in them and end those that are gone."""
         self._settings = load(self._home.settings, self._tool_names)
-        for name in self._ready - set(self._settings.groups):
-            self._ready.discard(name)
-            await asyncio.to_thread(self._cluster.end, name)
         for name in self._settings.groups:
             self._home.group(name).prepare()
-            if name not in self._ready and self._ray_state.state == "running":
-                await self._launch(name)
+        if self._ray_state.state == "running":
+            await self._end_removed()
+            await self._launch_missing()
 
     async def status(self) -> HostView:
         """Return the host at a glance."""
@@ -123,7 +118,7 @@ class Supervisor:
             started_at=instant(self._started_us),
             address=self.address,
             default_group=self._settings.host.default_group,
-            services=(self._ray_state, self._embedded_now()),
+            services=(self._ray_state, self._embedded.view()),
         )
 
     def request_shutdown(self) -> None:
@@ -153,30 +148,17 @@ class Supervisor:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._embedded.stop()
-        await asyncio.to_thread(self._cluster.stop)
+        async with self._launches:
+            await asyncio.to_thread(self._cluster.stop)
         await self._record.append(HostStopped(why=why))
 
     async def _bring_up(self) -> None:
         async with asyncio.TaskGroup() as group:
             if self._models.need_embedded(self._settings):
-                group.create_task(self._start_embedded(), name="start the embedded model")
-            group.create_task(self._start_ray(), name="start ray")
-        for name in self._settings.groups:
-            await self._launch(name)
+                group.create_task(self._embedded.start(), name="start the embedded model")
+            await self._start_ray()
+            await self._launch_missing()
         await self._keep_ray()
-
-    async def _start_embedded(self) -> None:
-        """Start the embedded model unless it runs; one that could not be started is tried again by the next group."""
-        async with self._embedded_starts:
-            if self._embedded_state.state == "running":
-                return
-            self._embedded_state = ServiceView(name="embedded model", state="starting")
-            try:
-                await self._embedded.start()
-            except ElisError as error:
-                self._embedded_state = ServiceView(name="embedded model", state="failed", detail=error.message)
-            else:
-                self._embedded_state = ServiceView(name="embedded model", state="running")
 
     async def _start_ray(self) -> None:
         pause = RESTART_PAUSE_SECONDS
@@ -202,27 +184,35 @@ class Supervisor:
                 continue
             _LOG.warning("a process of Ray is gone; Ray and the groups are started again")
             self._ray_state = ServiceView(name="ray", state="starting", detail="Ray is being started again")
-            self._ready.clear()
-            with contextlib.suppress(Exception):  # what is left of a dead cluster may refuse to be shut down
-                await asyncio.to_thread(self._cluster.stop)
+            async with self._launches:
+                self._ready.clear()
+                with contextlib.suppress(Exception):  # what is left of a dead cluster may refuse to be shut down
+                    await asyncio.to_thread(self._cluster.stop)
             await self._start_ray()
-            for name in self._settings.groups:
-                await self._launch(name)
+            await self._launch_missing()
+
+    async def _launch_missing(self) -> None:
+        """Launch the groups that do not run; one whose model takes long to come keeps no other waiting (LANE-4)."""
+        await asyncio.gather(*(self._launch(name) for name in self._settings.groups if name not in self._ready))
 
     async def _launch(self, name: str) -> None:
-        base_url, key = "", ""
         if self._models.of_group(name, self._settings).provider == "embedded":
-            await self._start_embedded()
-        if self._embedded_state.state == "running":
-            base_url, key = self._embedded.base_url, self._embedded.key
-        blueprint = blueprint_for(name, self._home, self._settings, self._models, base_url, key)
-        await asyncio.to_thread(self._cluster.launch, blueprint)
-        self._ready.add(name)
+            await self._embedded.start()
+        async with self._launches:
+            if name in self._ready or name not in self._settings.groups:
+                return  # somebody else was faster
+            if self._draining or self._ray_state.state != "running":
+                return  # it is launched with the next start of the host, or of Ray
+            address, key = self._embedded.address_and_key()
+            blueprint = blueprint_for(name, self._home, self._settings, self._models, address, key)
+            await asyncio.to_thread(self._cluster.launch, blueprint)
+            self._ready.add(name)
 
-    def _embedded_now(self) -> ServiceView:
-        if self._embedded.problem and self._embedded_state.state == "running":
-            return msgspec.structs.replace(self._embedded_state, state="failed", detail=self._embedded.problem)
-        return self._embedded_state
+    async def _end_removed(self) -> None:
+        async with self._launches:
+            for name in self._ready - set(self._settings.groups):
+                self._ready.discard(name)
+                await asyncio.to_thread(self._cluster.end, name)
 
     def _own(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)

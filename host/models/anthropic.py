@@ -12,12 +12,11 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from host.config.settings import ModelSettings
-from host.models.calls import CallDraft, argument_object, as_words, new_call_id
+from host.models.calls import CallDraft, argument_object, as_words
 from host.models.connection import Connection, checked_url, error_text
 from host.models.conversation import (
     Arrived,
     AskedCall,
-    AttemptError,
     Inference,
     Message,
     Replied,
@@ -25,8 +24,8 @@ from host.models.conversation import (
     Said,
     ToolSpec,
 )
+from host.models.reply import ReplyDraft
 from host.models.retry import SILENCE_SECONDS
-from host.stops import Reason
 
 ANTHROPIC_URL: Final = "https://api.anthropic.com/v1"
 
@@ -82,94 +81,60 @@ _decode: Final = msgspec.json.Decoder(_Event).decode
 class MessagesReader:
     """Assembles one reply."""
 
-    def __init__(self, on_text: Callable[[str], None], arrived: Arrived | None = None) -> None:
-        self.arrived = arrived or Arrived()
-        self._on_text = on_text
-        self._texts: list[str] = []
-        self._calls: dict[int, CallDraft] = {}
+    def __init__(self, reply: ReplyDraft) -> None:
+        self.reply = reply
         self._usage = _Usage()
-        self._finish: str | None = None
-        self.begun = False  # whether a reply has begun
-
-    @property
-    def received(self) -> str:
-        """The text that has arrived."""
-        return "".join(self._texts)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the server has said how the reply ended."""
-        return self._finish is not None
 
     def whole(self, body: bytes) -> None:
         """Refuse: no server of this format answers a streaming request so."""
-        raise self._violation(f"the server did not stream its reply: {error_text(body)}")
+        raise self.reply.violation(f"the server did not stream its reply: {error_text(body)}")
 
     def event(self, data: bytes) -> bool:
         """Take one event; True when nothing more is to come; raise AttemptError."""
         try:
             event = _decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self._violation(f"the server sent what is no event of a message: {error}") from error
+            raise self.reply.violation(f"the server sent what is no event of a message: {error}") from error
         match event:
             case _Event(type="content_block_delta", delta=_Delta() as delta):
                 self._delta(event.index, delta)
             case _Event(type="content_block_start", content_block=_Block() as block):
                 self._start(event.index, block)
             case _Event(type="message_start", message=_Message() as message):
-                self.begun = True
+                self.reply.begun = True
                 self._count(message.usage)
             case _Event(type="message_delta", delta=_Delta() as delta):
-                self._finish = delta.stop_reason or self._finish
+                self.reply.finish = delta.stop_reason or self.reply.finish
                 self._count(event.usage)
             case _Event(type="error"):
-                raise self._failure(data, event.error)
+                raise self.reply.failure(error_text(data), retryable=_is_passing(event.error))
             case _:
                 pass  # ping, content_block_stop, and what later versions may add
         return event.type == "message_stop"
 
-    def result(self) -> Inference:
-        """Return the reply; raise AttemptError when it is not whole."""
-        if self._finish is None:
-            detail = "the stream ended before the reply did" if self.begun else "the server answered without a reply"
-            raise AttemptError(detail, retryable=True, received=self.received)
-        return Inference(
-            text=self.received,
-            calls=self._asked(),
-            finish=self._finish,
-            tokens_in=self.arrived.tokens_in,
-            tokens_out=self.arrived.tokens_out,
-            tokens_cached=self.arrived.tokens_cached,
-        )
-
     def _start(self, index: int, block: _Block) -> None:
         if block.type == "tool_use":
-            draft = self._calls[index] = CallDraft(block.id, block.name)
-            self.arrived.output_bytes += len(block.name.encode())
+            draft = self.reply.calls[index] = CallDraft(block.id, block.name)
+            self.reply.weigh(block.name)
             if block.input:
-                given = _encode(block.input)
-                draft.arguments.append(given.decode())
-                self.arrived.output_bytes += len(given)
+                self._arguments(draft, _encode(block.input).decode())
         elif block.type == "text":
-            self._text(block.text)
+            self.reply.say(block.text)
 
     def _delta(self, index: int, delta: _Delta) -> None:
         if delta.type == "text_delta":
-            self._text(delta.text)
+            self.reply.say(delta.text)
         elif delta.type == "input_json_delta":
-            draft = self._calls.get(index)
+            draft = self.reply.calls.get(index)
             if draft is None:
-                raise self._violation("the server sent arguments of a call that it had not begun")
-            draft.arguments.append(delta.partial_json)
-            self.arrived.output_bytes += len(delta.partial_json.encode())
+                raise self.reply.violation("the server sent arguments of a call that it had not begun")
+            self._arguments(draft, delta.partial_json)
         elif delta.type == "thinking_delta":
-            self.arrived.output_bytes += len(delta.thinking.encode())
+            self.reply.weigh(delta.thinking)
 
-    def _text(self, text: str) -> None:
-        if text:
-            self._texts.append(text)
-            self.arrived.output_bytes += len(text.encode())
-            self._on_text(text)
+    def _arguments(self, draft: CallDraft, given: str) -> None:
+        draft.arguments.append(given)
+        self.reply.weigh(given)
 
     def _count(self, usage: _Usage | None) -> None:
         """Take the counts that are given; later ones are totals and replace earlier ones."""
@@ -177,33 +142,16 @@ class MessagesReader:
             return
         known, given = msgspec.structs.asdict(self._usage), msgspec.structs.asdict(usage)
         self._usage = total = _Usage(**known | {name: count for name, count in given.items() if count is not None})
-        cached = total.cache_read_input_tokens or 0
+        arrived, cached = self.reply.arrived, total.cache_read_input_tokens or 0
         if total.input_tokens is not None:
-            self.arrived.tokens_in = total.input_tokens + cached + (total.cache_creation_input_tokens or 0)
-        self.arrived.tokens_out = total.output_tokens
-        self.arrived.tokens_cached = cached
+            arrived.tokens_in = total.input_tokens + cached + (total.cache_creation_input_tokens or 0)
+        arrived.tokens_out = total.output_tokens
+        arrived.tokens_cached = cached
 
-    def _asked(self) -> tuple[AskedCall, ...]:
-        return tuple(
-            AskedCall(
-                provider_id=draft.id or new_call_id(), tool=draft.tool, arguments="".join(draft.arguments) or "{}"
-            )
-            for draft in self._calls.values()
-        )
 
-    def _violation(self, detail: str) -> AttemptError:
-        """A server that had begun properly stumbled and may be asked again; another is no model server."""
-        return AttemptError(
-            detail, reason=Reason.PROTOCOL_VIOLATION, retryable=self.begun, received=self.received, status=200
-        )
-
-    def _failure(self, data: bytes, error: dict[str, Any] | str | None) -> AttemptError:
-        kind = error.get("type") if isinstance(error, dict) else None
-        return AttemptError(
-            f"the server failed while it replied: {error_text(data)}",
-            retryable=kind in _PASSING_KINDS,
-            received=self.received,
-        )
+def _is_passing(error: dict[str, Any] | str | None) -> bool:
+    """Say whether an error within a stream may be gone at the next attempt."""
+    return isinstance(error, dict) and error.get("type") in _PASSING_KINDS
 
 
 class AnthropicProvider:
@@ -263,9 +211,9 @@ class AnthropicProvider:
 
     async def infer(self, body: bytes, on_text: Callable[[str], None], arrived: Arrived | None = None) -> Inference:
         """Send `body` once and return the whole reply; raise AttemptError."""
-        reader = MessagesReader(on_text, arrived)
-        await self._connection.exchange(body, reader)
-        return reader.result()
+        reply = ReplyDraft(on_text, arrived)
+        await self._connection.exchange(body, MessagesReader(reply))
+        return reply.result()
 
     async def aclose(self) -> None:
         """Close this loop's connections."""

@@ -21,7 +21,8 @@ import httpx2
 import msgspec
 
 from host.errors import SettingsError
-from host.models.conversation import Arrived, AttemptError
+from host.models.conversation import AttemptError
+from host.models.reply import ReplyDraft
 from host.models.retry import SILENCE_SECONDS, is_retryable, retry_after_seconds
 from host.models.sse import EventStream, EventTooLong
 from host.stops import Reason
@@ -36,26 +37,11 @@ _OK: Final = 200
 
 
 class Reader(Protocol):
-    """Assembles a reply from its parts; raises AttemptError where they break the protocol."""
+    """Reads one wire format into `reply`; raises AttemptError where the format is broken."""
 
     @property
-    def received(self) -> str:
-        """The text that has arrived."""
-        ...
-
-    @property
-    def arrived(self) -> Arrived:
-        """What has come so far, for those who charge it."""
-        ...
-
-    @property
-    def begun(self) -> bool:
-        """Whether a reply has begun."""
-        ...
-
-    @property
-    def complete(self) -> bool:
-        """Whether the reply is whole, even if the stream has not ended."""
+    def reply(self) -> ReplyDraft:
+        """What has come so far."""
         ...
 
     def event(self, data: bytes) -> bool:
@@ -153,19 +139,19 @@ class Connection:
             try:
                 if response.status_code != _OK:
                     raise await self._refusal(response)
-                reader.arrived.accepted = True
+                reader.reply.arrived.accepted = True
                 await self._read(response, reader)
             finally:
                 await response.aclose()
         except httpx2.RequestError as error:
             if isinstance(error, httpx2.ReadTimeout):
-                reader.arrived.accepted = True  # it has the whole request, and may well be at work on it
-            if not reader.complete:
+                reader.reply.arrived.accepted = True  # it has the whole request, and may well be at work on it
+            if not reader.reply.complete:
                 raise self._broken(error, reader) from error
         except EventTooLong as error:
             detail = f"{self.url} sent more than a reply can hold"
             raise AttemptError(
-                detail, reason=Reason.PROTOCOL_VIOLATION, retryable=False, received=reader.received, status=_OK
+                detail, reason=Reason.PROTOCOL_VIOLATION, retryable=False, received=reader.reply.received, status=_OK
             ) from error
 
     async def _read(self, response: httpx2.Response, reader: Reader) -> None:
@@ -187,7 +173,7 @@ class Connection:
         for data in events.close():
             if reader.event(data):
                 return
-        if size and not reader.begun and not kind.startswith("text/event-stream"):
+        if size and not reader.reply.begun and not kind.startswith("text/event-stream"):
             detail = f"{self.url} answered with {kind or 'something'}, which is no model's reply; check base_url"
             raise AttemptError(detail, reason=Reason.PROTOCOL_VIOLATION, retryable=False, status=_OK)
 
@@ -211,7 +197,7 @@ class Connection:
             what = f"{self.url} cannot be reached ({error or type(error).__name__}); is the server running?"
         else:
             what = f"the connection to {self.url} broke ({error or type(error).__name__})"
-        return AttemptError(self._without_key(what), retryable=True, received=reader.received)
+        return AttemptError(self._without_key(what), retryable=True, received=reader.reply.received)
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "«key»") if self._key else text

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from host.config.settings import ModelSettings, Price
+from host.config.settings import EMBEDDED, ModelSettings, Price
 from host.models.anthropic import ANTHROPIC_URL
 from host.models.connection import get_body
 from host.models.openai import OPENAI_URL
@@ -20,8 +20,6 @@ LOCAL_PORTS: Final = (11434, 1234, 8080)  # Ollama, LM Studio, llama.cpp
 # unless their reasoning is switched off.
 ANTHROPIC_MODEL: Final = "claude-sonnet-5-5"
 OPENAI_MODEL: Final = "gpt-5-mini"
-EMBEDDED_MODEL: Final = "SmolLM2-135M-Instruct"
-EMBEDDED_CONTEXT_TOKENS: Final = 8192  # what the model was trained for
 
 _PROBE_SECONDS: Final = 1.5  # a server on this machine that lists its models more slowly is not awake
 _LONGEST_LIST_BYTES: Final = 1024 * 1024
@@ -54,18 +52,6 @@ class _Listing(msgspec.Struct):
     data: list[_Listed]
 
 
-def embedded_settings() -> ModelSettings:
-    """Return the settings of the embedded model; the host adds the address of its process."""
-    return ModelSettings(
-        provider="embedded",
-        model=EMBEDDED_MODEL,
-        context_tokens=EMBEDDED_CONTEXT_TOKENS,
-        output_tokens=512,  # it does not know when to stop
-        capabilities=(),
-        price=Price(),
-    )
-
-
 async def find_model(environment: Mapping[str, str], *, ports: Sequence[int] = LOCAL_PORTS) -> FoundModel:
     """Look in the order of the contract; never raises, for there is always the embedded model."""
     if found := _by_key(environment):
@@ -75,9 +61,9 @@ async def find_model(environment: Mapping[str, str], *, ports: Sequence[int] = L
             return found
     listed = ", ".join(map(str, ports))
     return FoundModel(
-        settings=embedded_settings(),
+        settings=EMBEDDED,
         how=f"no key in the environment and no model server on 127.0.0.1 (ports {listed}), so the small embedded model "
-        f"{EMBEDDED_MODEL} is used; it only proves that the installation works",
+        f"{EMBEDDED.model} is used; it only proves that the installation works",
         only_proves=True,
     )
 

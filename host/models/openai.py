@@ -11,12 +11,11 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from host.config.settings import ModelSettings
-from host.models.calls import CallDraft, argument_object, as_words, new_call_id
+from host.models.calls import CallDraft, argument_object, as_words
 from host.models.connection import Connection, checked_url, error_text
 from host.models.conversation import (
     Arrived,
     AskedCall,
-    AttemptError,
     Inference,
     Message,
     Replied,
@@ -24,8 +23,8 @@ from host.models.conversation import (
     Said,
     ToolSpec,
 )
+from host.models.reply import ReplyDraft
 from host.models.retry import SILENCE_SECONDS, is_retryable
-from host.stops import Reason
 
 OPENAI_URL: Final = "https://api.openai.com/v1"
 
@@ -94,94 +93,66 @@ _decode: Final = msgspec.json.Decoder(_Chunk).decode
 class ChatReader:
     """Assembles one reply."""
 
-    def __init__(self, on_text: Callable[[str], None], arrived: Arrived | None = None) -> None:
-        self.arrived = arrived or Arrived()
-        self._on_text = on_text
-        self._texts: list[str] = []
-        self._calls: dict[int, CallDraft] = {}
+    def __init__(self, reply: ReplyDraft) -> None:
+        self.reply = reply
         self._last: CallDraft | None = None
-        self._finish: str | None = None
-        self._done = False
-        self.begun = False  # whether a reply has begun
-
-    @property
-    def received(self) -> str:
-        """The text that has arrived."""
-        return "".join(self._texts)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the server has said how the reply ended."""
-        return self._finish is not None or (self._done and self.begun)
 
     def event(self, data: bytes) -> bool:
         """Take one event; True when nothing more is to come; raise AttemptError."""
-        if data == _DONE:
-            self._done = True
-        else:
+        if data != _DONE:
             self._take(data)
-        return self._done
+            return False
+        self._end()
+        return True
 
     def whole(self, body: bytes) -> None:
         """Take a reply from a server that does not stream."""
         self._take(body)
-        self._done = True
+        self._end()
 
-    def result(self) -> Inference:
-        """Return the reply; raise AttemptError when it is not whole."""
-        if not self.complete:
-            detail = "the stream ended before the reply did" if self.begun else "the server answered without a reply"
-            raise AttemptError(detail, retryable=True, received=self.received)
-        return Inference(
-            text=self.received,
-            calls=self._asked(),
-            finish=self._finish or "",
-            tokens_in=self.arrived.tokens_in,
-            tokens_out=self.arrived.tokens_out,
-            tokens_cached=self.arrived.tokens_cached,
-        )
+    def _end(self) -> None:
+        """Nothing more comes: a reply that had begun is whole, also without a word for how it ended."""
+        if self.reply.begun and self.reply.finish is None:
+            self.reply.finish = ""
 
     def _take(self, data: bytes) -> None:
         try:
             chunk = _decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self._violation(f"the server sent what is no chat completion: {error}") from error
+            raise self.reply.violation(f"the server sent what is no chat completion: {error}") from error
         if chunk.error is not None:
-            raise self._failure(data, chunk.error)
+            raise self.reply.failure(error_text(data), retryable=_is_passing(chunk.error))
         if chunk.usage is not None:
             self._count(chunk.usage)
         if chunk.choices:
-            self.begun = True
+            self.reply.begun = True
             self._choice(chunk.choices[0])
         elif chunk.choices is None and chunk.usage is None:
-            raise self._violation("the server's answer has no choices")
+            raise self.reply.violation("the server's answer has no choices")
 
     def _count(self, usage: _Usage) -> None:
-        details = usage.prompt_tokens_details
-        self.arrived.tokens_in = usage.prompt_tokens
-        self.arrived.tokens_out = usage.completion_tokens
-        self.arrived.tokens_cached = (details.cached_tokens or 0) if details is not None else 0
+        details, arrived = usage.prompt_tokens_details, self.reply.arrived
+        arrived.tokens_in = usage.prompt_tokens
+        arrived.tokens_out = usage.completion_tokens
+        arrived.tokens_cached = (details.cached_tokens or 0) if details is not None else 0
 
     def _choice(self, choice: _Choice) -> None:
         words = choice.delta or choice.message
         if words is not None:
             thought = words.reasoning_content or words.reasoning
             if isinstance(thought, str):
-                self.arrived.output_bytes += len(thought.encode())
+                self.reply.weigh(thought)
             self._text(words)
             for part in words.tool_calls or ():
                 self._call(part)
         if choice.finish_reason is not None:
-            self._finish = choice.finish_reason
+            self.reply.finish = choice.finish_reason
 
     def _text(self, words: _Words) -> None:
         content = words.content or words.refusal
         if isinstance(content, list):
             content = "".join(part.text for part in content if part.type == "text")
-        if content:
-            self._texts.append(content)
-            self.arrived.output_bytes += len(content.encode())
-            self._on_text(content)
+        self.reply.say(content or "")
 
     def _call(self, part: _CallPart) -> None:
         function = part.function or _Function()
@@ -193,43 +164,28 @@ class ChatReader:
             given = _encode(given).decode()
         if given:
             draft.arguments.append(given)
-        self.arrived.output_bytes += len((function.name or "").encode()) + len((given or "").encode())
+        self.reply.weigh((function.name or "") + (given or ""))
         self._last = draft
 
     def _draft_for(self, part: _CallPart, function: _Function) -> CallDraft:
         """Find the call that a part continues: by its index; servers without indices name each new call."""
-        draft = self._last if part.index is None else self._calls.get(part.index)
+        calls = self.reply.calls
+        draft = self._last if part.index is None else calls.get(part.index)
         begins = bool(function.name) and (draft is None or part.index is None or _differs(part.id, draft.id))
         if draft is not None and not begins:
             return draft
         draft = CallDraft()
-        place = part.index if part.index is not None and part.index not in self._calls else len(self._calls)
-        while place in self._calls:
+        place = part.index if part.index is not None and part.index not in calls else len(calls)
+        while place in calls:
             place += 1
-        self._calls[place] = draft
+        calls[place] = draft
         return draft
 
-    def _asked(self) -> tuple[AskedCall, ...]:
-        seen: set[str] = set()
-        asked: list[AskedCall] = []
-        for draft in self._calls.values():
-            name = draft.id if draft.id and draft.id not in seen else new_call_id()
-            seen.add(name)
-            asked.append(AskedCall(provider_id=name, tool=draft.tool, arguments="".join(draft.arguments) or "{}"))
-        return tuple(asked)
 
-    def _violation(self, detail: str) -> AttemptError:
-        """A server that had begun properly stumbled and may be asked again; another is no model server."""
-        return AttemptError(
-            detail, reason=Reason.PROTOCOL_VIOLATION, retryable=self.begun, received=self.received, status=200
-        )
-
-    def _failure(self, data: bytes, error: dict[str, Any] | str | None) -> AttemptError:
-        code, kind = (error.get("code"), error.get("type")) if isinstance(error, dict) else (None, None)
-        lasting = not is_retryable(code) if isinstance(code, int) else kind in _LASTING_KINDS
-        return AttemptError(
-            f"the server failed while it replied: {error_text(data)}", retryable=not lasting, received=self.received
-        )
+def _is_passing(error: dict[str, Any] | str) -> bool:
+    """Say whether an error within a stream may be gone at the next attempt."""
+    code, kind = (error.get("code"), error.get("type")) if isinstance(error, dict) else (None, None)
+    return is_retryable(code) if isinstance(code, int) else kind not in _LASTING_KINDS
 
 
 def _differs(new: str | None, old: str) -> bool:
@@ -292,9 +248,9 @@ class OpenAIProvider:
 
     async def infer(self, body: bytes, on_text: Callable[[str], None], arrived: Arrived | None = None) -> Inference:
         """Send `body` once and return the whole reply; raise AttemptError."""
-        reader = ChatReader(on_text, arrived)
-        await self._connection.exchange(body, reader)
-        return reader.result()
+        reply = ReplyDraft(on_text, arrived)
+        await self._connection.exchange(body, ChatReader(reply))
+        return reply.result()
 
     async def aclose(self) -> None:
         """Close this loop's connections."""

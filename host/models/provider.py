@@ -22,7 +22,7 @@ def provider_for(settings: ModelSettings, api_key: str | None) -> Provider:
             return OpenAIProvider(settings, api_key)
         case "embedded":
             if not settings.base_url:
-                message = "the embedded model is not running; start the host with `elis up`"
+                message = "the embedded model is not running; see `elis status`, then start the host again"
                 raise SettingsError(message)
             return OpenAIProvider(settings, api_key)
         case _:

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 import pytest_asyncio
 
+from host.config.settings import EMBEDDED
 from host.models.conversation import AskedCall, AttemptError, Provider, Replied, Request, Result, Said, ToolSpec
-from host.models.discovery import embedded_settings
 from host.models.provider import provider_for
 from host.services.child import EmbeddedModel
 
@@ -31,7 +31,7 @@ async def model() -> AsyncIterator[EmbeddedModel]:
 @pytest_asyncio.fixture(loop_scope="module")
 async def provider(model: EmbeddedModel) -> AsyncIterator[Provider]:
     """The provider towards it."""
-    provider = provider_for(msgspec.structs.replace(embedded_settings(), base_url=model.base_url), model.key)
+    provider = provider_for(msgspec.structs.replace(EMBEDDED, base_url=model.base_url), model.key)
     yield provider
     await provider.aclose()
 
@@ -87,7 +87,7 @@ async def test_a_request_beyond_its_window_is_refused_and_not_repeated(provider:
 
 async def test_another_user_of_the_machine_cannot_use_it(model: EmbeddedModel) -> None:
     """Without the key there is no answer."""
-    stranger = provider_for(msgspec.structs.replace(embedded_settings(), base_url=model.base_url), "guessed")
+    stranger = provider_for(msgspec.structs.replace(EMBEDDED, base_url=model.base_url), "guessed")
     with pytest.raises(AttemptError) as caught:
         await stranger.infer(body(stranger, Said("hi")), lambda _text: None)
     await stranger.aclose()
@@ -117,7 +117,7 @@ async def test_it_comes_back_under_its_old_address_when_it_is_killed() -> None:
     os.kill(first, signal.SIGKILL)
     await until(lambda: running.starts == 2)
     assert running.base_url == address
-    provider = provider_for(msgspec.structs.replace(embedded_settings(), base_url=address), running.key)
+    provider = provider_for(msgspec.structs.replace(EMBEDDED, base_url=address), running.key)
     assert (await provider.infer(body(provider, Said("hi")), lambda _text: None)).tokens_out
     await provider.aclose()
     second = running.pid

@@ -7,6 +7,7 @@ import pytest
 
 from host.models.conversation import AttemptError
 from host.models.openai import ChatReader
+from host.models.reply import ReplyDraft
 from host.stops import Reason
 
 END: dict[str, Any] = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
@@ -27,7 +28,7 @@ def call(index: int | None, name: str | None, arguments: Any, call_id: str | Non
 
 def reader_of(*chunks: dict[str, Any], pieces: list[str] | None = None) -> ChatReader:
     """Return a reader that took the chunks."""
-    reader = ChatReader(ignore if pieces is None else pieces.append)
+    reader = ChatReader(ReplyDraft(ignore if pieces is None else pieces.append))
     for chunk in chunks:
         reader.event(msgspec.json.encode(chunk))
     return reader
@@ -35,7 +36,7 @@ def reader_of(*chunks: dict[str, Any], pieces: list[str] | None = None) -> ChatR
 
 def asked(*chunks: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the calls of a reply."""
-    return [(one.tool, one.arguments) for one in reader_of(*chunks, END).result().calls]
+    return [(one.tool, one.arguments) for one in reader_of(*chunks, END).reply.result().calls]
 
 
 @pytest.mark.clause("TURN-6")
@@ -81,7 +82,7 @@ def test_arguments_that_come_as_an_object_become_text() -> None:
 @pytest.mark.clause("TURN-6")
 def test_missing_and_repeated_ids_are_replaced_by_fresh_ones() -> None:
     """A result must name its call without doubt."""
-    reply = reader_of(call(0, "a", "{}"), call(1, "b", "{}", "x"), call(2, "c", "{}", "x"), END).result()
+    reply = reader_of(call(0, "a", "{}"), call(1, "b", "{}", "x"), call(2, "c", "{}", "x"), END).reply.result()
     ids = [one.provider_id for one in reply.calls]
     assert ids[1] == "x"
     assert len(set(ids)) == 3
@@ -98,24 +99,24 @@ def test_content_may_be_a_list_of_parts_and_thinking_is_left_out() -> None:
 
 def test_a_refusal_is_the_text_of_the_reply() -> None:
     """The person sees why there is no answer."""
-    assert reader_of({"choices": [{"delta": {"refusal": "No."}}]}, END).result().text == "No."
+    assert reader_of({"choices": [{"delta": {"refusal": "No."}}]}, END).reply.result().text == "No."
 
 
 def test_a_reply_that_was_not_streamed_is_taken_whole() -> None:
     """Some gateways ignore the wish for a stream."""
     pieces: list[str] = []
-    reader = ChatReader(pieces.append)
+    reader = ChatReader(ReplyDraft(pieces.append))
     message = {"content": "hello", "tool_calls": [{"id": "x", "function": {"name": "a", "arguments": "{}"}}]}
     usage = {"prompt_tokens": 3, "completion_tokens": 2}
     reader.whole(msgspec.json.encode({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage}))
-    reply = reader.result()
+    reply = reader.reply.result()
     assert (pieces, reply.text, reply.calls[0].tool, reply.tokens_in) == (["hello"], "hello", "a", 3)
 
 
 def test_usage_in_a_chunk_without_choices_is_taken() -> None:
     """It comes after the reply's end."""
     usage = {"prompt_tokens": 9, "completion_tokens": 4, "prompt_tokens_details": {"cached_tokens": 8}}
-    reply = reader_of(END, {"choices": [], "usage": usage}).result()
+    reply = reader_of(END, {"choices": [], "usage": usage}).reply.result()
     assert (reply.tokens_in, reply.tokens_out, reply.tokens_cached) == (9, 4, 8)
 
 
@@ -123,7 +124,7 @@ def test_a_stream_that_says_it_is_done_is_whole_without_a_stop_word() -> None:
     """The server has said that nothing more comes."""
     reader = reader_of({"choices": [{"delta": {"content": "hi"}}]})
     assert reader.event(b"[DONE]")
-    assert (reader.result().text, reader.result().finish) == ("hi", "")
+    assert (reader.reply.result().text, reader.reply.result().finish) == ("hi", "")
 
 
 @pytest.mark.clause("TURN-6")
@@ -152,7 +153,7 @@ def test_an_error_within_the_stream_keeps_what_had_come(error: Any, *, retryable
 def test_what_is_no_chat_completion_is_a_protocol_violation(data: bytes) -> None:
     """In the middle of a reply it may be a stumble; at the beginning it is a wrong address."""
     with pytest.raises(AttemptError) as caught:
-        ChatReader(ignore).event(data)
+        ChatReader(ReplyDraft(ignore)).event(data)
     assert (caught.value.reason, caught.value.retryable) == (Reason.PROTOCOL_VIOLATION, False)
     reader = reader_of({"choices": [{"delta": {"content": "half"}}]})
     with pytest.raises(AttemptError) as caught:

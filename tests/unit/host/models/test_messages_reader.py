@@ -7,6 +7,7 @@ import pytest
 
 from host.models.anthropic import MessagesReader
 from host.models.conversation import AttemptError
+from host.models.reply import ReplyDraft
 from host.stops import Reason
 
 START: dict[str, Any] = {"type": "message_start", "message": {"usage": {"input_tokens": 5, "output_tokens": 1}}}
@@ -21,7 +22,7 @@ def text(piece: str) -> dict[str, Any]:
 def reader_of(*events: dict[str, Any]) -> MessagesReader:
     """Return a reader that took the events."""
     pieces: list[str] = []
-    reader = MessagesReader(pieces.append)
+    reader = MessagesReader(ReplyDraft(pieces.append))
     for event in events:
         reader.event(msgspec.json.encode(event))
     return reader
@@ -31,7 +32,7 @@ def reader_of(*events: dict[str, Any]) -> MessagesReader:
 def test_tokens_written_to_the_cache_are_part_of_the_input() -> None:
     """The server counts three kinds apart; the host pays for all."""
     usage = {"input_tokens": 5, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 300, "output_tokens": 1}
-    reply = reader_of({"type": "message_start", "message": {"usage": usage}}, END).result()
+    reply = reader_of({"type": "message_start", "message": {"usage": usage}}, END).reply.result()
     assert (reply.tokens_in, reply.tokens_out, reply.tokens_cached) == (325, 9, 300)
 
 
@@ -39,7 +40,7 @@ def test_tokens_written_to_the_cache_are_part_of_the_input() -> None:
 def test_later_counts_are_totals_and_replace_earlier_ones() -> None:
     """They are not added up, and what is not repeated stays."""
     more = {"type": "message_delta", "delta": {}, "usage": {"output_tokens": 4, "input_tokens": 6}}
-    reply = reader_of(START, more, END).result()
+    reply = reader_of(START, more, END).reply.result()
     assert (reply.tokens_in, reply.tokens_out) == (6, 9)
 
 
@@ -56,14 +57,14 @@ def test_events_that_later_versions_add_are_passed_over() -> None:
         {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": "y"}},
         text("es"),
         END,
-    ).result()
+    ).reply.result()
     assert reply.text == "yes"
 
 
 def test_a_call_that_begins_with_its_input_has_it() -> None:
     """Compatible servers send it in one event."""
     block = {"type": "tool_use", "id": "t1", "name": "a", "input": {"x": 1}}
-    reply = reader_of(START, {"type": "content_block_start", "index": 0, "content_block": block}, END).result()
+    reply = reader_of(START, {"type": "content_block_start", "index": 0, "content_block": block}, END).reply.result()
     assert [(call.provider_id, call.tool, call.arguments) for call in reply.calls] == [("t1", "a", '{"x":1}')]
 
 

@@ -5,11 +5,10 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from host.config.settings import ModelSettings
+from host.config.settings import EMBEDDED, ModelSettings
 from host.errors import SettingsError
 from host.models.anthropic import AnthropicProvider
 from host.models.conversation import AskedCall, Message, Provider, Replied, Request, Result, Said, ToolSpec
-from host.models.discovery import embedded_settings
 from host.models.openai import OpenAIProvider
 from host.models.provider import provider_for
 
@@ -147,7 +146,7 @@ def test_the_limit_has_the_name_that_the_server_knows() -> None:
 @pytest.mark.clause("TURN-6")
 def test_each_kind_of_settings_has_its_provider() -> None:
     """The embedded model is spoken to like any chat-completions server."""
-    embedded = msgspec.structs.replace(embedded_settings(), base_url="http://127.0.0.1:5/v1")
+    embedded = msgspec.structs.replace(EMBEDDED, base_url="http://127.0.0.1:5/v1")
     cloud = ModelSettings(provider="anthropic", model="m")
     assert provider_for(embedded, "k").url == "http://127.0.0.1:5/v1/chat/completions"
     assert provider_for(cloud, "k").url == "https://api.anthropic.com/v1/messages"
@@ -159,7 +158,7 @@ def test_each_kind_of_settings_has_its_provider() -> None:
     [
         (ModelSettings(provider="openai", base_url="localhost:11434"), "no http or https address"),
         (ModelSettings(provider="openai", base_url="http://me:pw@host/v1"), "put it into api_key"),
-        (embedded_settings(), "not running"),
+        (EMBEDDED, "not running"),
     ],
     ids=["no scheme", "password", "embedded without process"],
 )
