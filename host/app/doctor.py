@@ -23,13 +23,15 @@ import httpx2
 import msgspec
 
 from host.app import model_trial
+from host.app.site import site_of
+from host.config.edge import parse_listen
 from host.config.home import Home
 from host.config.load import load
-from host.config.rules import parse_listen
 from host.config.settings import GroupSettings, SandboxSettings, Settings
 from host.config.tls import trust
-from host.errors import ElisError
+from host.errors import ElisError, ResourceBusy, SettingsError
 from host.groups.port import GroupView
+from host.panel.binding import bound
 from host.record.codec import GroupCodec
 from host.record.host_record import HostCodec
 from host.tools.catalogue import tools_of
@@ -184,19 +186,18 @@ def _tool_names() -> frozenset[str]:
 def _address(home: Home, settings: Settings) -> Finding:
     """Look whether the running host can be reached, or whether a host could listen."""
     pid = home.holder()
-    name, port = parse_listen(settings.host.listen)
     if pid is not None:
         target = home.address().partition("://")[2]
         name, port = parse_listen(target)
         with socket.create_connection((name, port), timeout=5):
             return Finding(name="address", ok=True, detail=f"a host (process {pid}) answers at {target}")
     try:
-        with socket.socket(socket.AF_INET6 if ":" in name else socket.AF_INET) as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            trial.bind((name, port))
-    except OSError as error:
+        bound(site_of(settings.host)).close()
+    except SettingsError as error:
+        return Finding(name="address", ok=False, detail=error.message, fix=f"mend {home.settings} as it says")
+    except ResourceBusy as error:
         fix = "end the program that listens there, or choose another host.listen; port 0 is any free one"
-        return Finding(name="address", ok=False, detail=f"{settings.host.listen}: {error.strerror}", fix=fix)
+        return Finding(name="address", ok=False, detail=error.message, fix=fix)
     return Finding(name="address", ok=True, detail=f"{settings.host.listen} is free; no host runs")
 
 

@@ -9,7 +9,6 @@ import logging
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,17 +20,17 @@ import httpx2
 import msgspec
 
 from host.app.blueprints import Models, faults_text
+from host.app.site import site_of
 from host.app.supervisor import Supervisor
 from host.app.version import VERSION
 from host.config.home import Home
 from host.config.load import load
-from host.config.settings import GroupSettings, HostSettings, Settings
-from host.config.tls import check_pair, trust
+from host.config.settings import GroupSettings, Settings
+from host.config.tls import trust
 from host.config.write import write_first
 from host.errors import ElisError, ResourceBusy
 from host.models.discovery import FoundModel, find_model
 from host.panel.app import build_app
-from host.panel.listen import Site, TlsFiles, check_listen
 from host.panel.server import PanelServer
 from host.panel.sessions import Sessions
 from host.record.host_record import HostJournal
@@ -80,7 +79,7 @@ async def _serve(home: Home, settings: Settings, tool_names: frozenset[str], *, 
         signals.install()
         sessions = Sessions(record, _now_us)
         await sessions.restore()
-        site = _site(settings.host)
+        site = site_of(settings.host)
         app = build_app(
             supervisor,
             sessions,
@@ -117,25 +116,6 @@ async def _until_the_end(supervisor: Supervisor, server: PanelServer) -> None:
         _LOG.error("the panel ended before its time; the host stops", exc_info=error)
         supervisor.failed = True
     panel.cancel()
-
-
-def _site(host: HostSettings) -> Site:
-    """Return where the panel listens; raise SettingsError for an address that would expose it, and unfit TLS files."""
-    tls = None
-    if host.tls_certificate:
-        tls = TlsFiles(certificate=Path(host.tls_certificate), key=Path(host.tls_key))
-        check_pair(tls.certificate, tls.key)
-    site = check_listen(host.listen, tls=tls, proxy_url=host.proxy_url)
-    return msgspec.structs.replace(site, names=site.names | _addresses(site.host))
-
-
-def _addresses(host: str) -> frozenset[str]:
-    """Return the addresses behind the name that is listened at: `run/address` leads the command line to one of them."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except OSError:
-        return frozenset()  # the server, which binds next, says so
-    return frozenset(str(address[0]) for *_, address in found)
 
 
 class Signals:

@@ -25,7 +25,7 @@ _PRIVATE_FILE: Final = 0o600
 _TOKEN_BYTES: Final = 32  # 256 bits: not to be guessed, however fast the API answers
 _LOCK_TRIES: Final = 4  # `holder` takes the lock for an instant to look; a start beside it must not fail for that
 _LOCK_PAUSE_SECONDS: Final = 0.05
-_OURS: Final = frozenset({"elis.toml", "token", "run", "groups", "keys", "host.db"})
+_SIGNS: Final = (frozenset({"elis.toml"}), frozenset({"token", "groups"}))  # one name alone may be chance: /proc/keys
 
 
 class GroupHome(msgspec.Struct, frozen=True, kw_only=True):
@@ -248,13 +248,16 @@ def _locked(descriptor: int) -> bool:
 
 
 def _refuse_somebody_elses(root: Path) -> None:
-    """Closing /tmp or a person's folder to everybody else would be a bad answer to a slip in --home."""
+    """Closing /tmp or a person's folder to everybody else would be a bad answer to a slip in --home.
+
+    A home that Elis made is private from its first moment; one that was copied or prepared shows one of the signs.
+    """
     try:
         names = set(os.listdir(root))  # noqa: PTH208 - the names are wanted, not paths
         mode = stat.S_IMODE(root.stat().st_mode)
     except OSError:
         return  # missing: it will be made; anything else is told where it is made
-    if names and not names & _OURS and mode != _PRIVATE_FOLDER:
+    if names and not any(sign <= names for sign in _SIGNS) and mode != _PRIVATE_FOLDER:
         message = f"{root} holds other things than a home of Elis; give a new or empty folder with --home DIR"
         raise SettingsError(message)
 

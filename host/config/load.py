@@ -12,12 +12,12 @@ from typing import Final, cast
 from host.config import policy, references, rules
 from host.config.later import ADMINISTRATOR_FILE, check_administrator, take_out
 from host.config.problems import Problems, join
-from host.config.settings import ModelSettings, PolicySettings, Settings
+from host.config.settings import EMBEDDED, ModelSettings, PolicySettings, Settings
 from host.config.tables import Table, read
 from host.errors import SettingsError
 
 _LARGEST_BYTES: Final = 1_000_000  # nobody writes that much; a device or a log given by mistake is not read whole
-_DEFAULT_OUTPUT_TOKENS: Final = ModelSettings(provider="embedded").output_tokens
+_DEFAULT_OUTPUT_TOKENS: Final = ModelSettings(provider="openai").output_tokens
 
 
 def load(
@@ -59,6 +59,7 @@ def parse(
         )
     document = take_out(document, problems)
     _fit_output(document)
+    _fill_embedded(document)
     settings = read(Settings, "", document, problems, {PolicySettings: policy.reader(tool_names)})
     if settings is not None and not problems:
         rules.check(settings, path.parent, tool_names, problems)
@@ -101,6 +102,17 @@ def _fit_output(document: Table) -> None:
         window = model.get("context_tokens")
         if isinstance(window, int) and not isinstance(window, bool) and "output_tokens" not in model:
             model["output_tokens"] = min(_DEFAULT_OUTPUT_TOKENS, max(1, window // 4))
+
+
+def _fill_embedded(document: Table) -> None:
+    """Let an entry for the embedded model say only what it wants otherwise: there is one such model."""
+    for model in _tables(document.get("models")):
+        if model.get("provider") == EMBEDDED.provider:
+            model.setdefault("model", EMBEDDED.model)
+            model.setdefault("context_tokens", EMBEDDED.context_tokens)
+            model.setdefault("output_tokens", EMBEDDED.output_tokens)
+            model.setdefault("capabilities", list(EMBEDDED.capabilities))
+            model.setdefault("price", {})
 
 
 def _tables(value: object) -> Iterator[Table]:

@@ -3,7 +3,6 @@
 Every rule notes problems and goes on. No rule touches the network or reads a secret.
 """
 
-import ipaddress
 import math
 import os
 import re
@@ -15,10 +14,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from host.config import references
+from host.config import edge, references
 from host.config.later import LATER_TOOLS
 from host.config.problems import Problems, join, nearest
 from host.config.settings import (
+    EMBEDDED,
     ApprovalSettings,
     FolderSettings,
     GroupSettings,
@@ -56,15 +56,6 @@ def check(settings: Settings, home: Path, tool_names: Collection[str] | None, pr
         _check_secret(f"secrets.{name}", secret, lent, tool_names, problems)
 
 
-def parse_listen(listen: str) -> tuple[str, int]:
-    """Return host and port of `listen`; raise ValueError."""
-    parts = urlsplit(f"//{listen}")
-    if parts.hostname is None or parts.port is None or "@" in listen or parts.path or parts.query or parts.fragment:
-        message = "not HOST:PORT"
-        raise ValueError(message)
-    return parts.hostname, parts.port
-
-
 def _check_edge(host: HostSettings, problems: Problems) -> None:
     """Judge where the panel listens and what stands between it and other machines (PAN-2)."""
     if bool(host.tls_certificate) != bool(host.tls_key):
@@ -73,26 +64,8 @@ def _check_edge(host: HostSettings, problems: Problems) -> None:
     if host.proxy_url and not _is_https_origin(host.proxy_url):
         remedy = 'write an origin such as "https://elis.example.org"'
         problems.add("host.proxy_url", "is not the https origin of a proxy", remedy)
-    try:
-        name, _port = parse_listen(host.listen)
-    except ValueError:
-        remedy = 'write `listen = "127.0.0.1:8700"`; port 0 means any free one'
-        problems.add("host.listen", "is not an address and a port", remedy)
-        return
-    if not _is_loopback(name) and not host.tls_certificate and not host.proxy_url:
-        problems.add(
-            "host.listen",
-            "reaches beyond this machine, where sign-ins could be read on the way",
-            "listen on 127.0.0.1, or set tls_certificate and tls_key, or name the TLS proxy before it in proxy_url",
-        )
-
-
-def _is_loopback(name: str) -> bool:
-    """Say whether `name` is this machine's own; host names other than localhost count as reachable from elsewhere."""
-    try:
-        return name == "localhost" or ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    if found := edge.objection(host.listen, tls=bool(host.tls_certificate), proxy=bool(host.proxy_url)):
+        problems.add("host.listen", *found)
 
 
 def _is_https_origin(url: str) -> bool:
@@ -119,6 +92,9 @@ def _check_model(key: str, model: ModelSettings, problems: Problems) -> None:
         for name in ("base_url", "api_key"):
             if getattr(model, name):
                 problems.add(join(key, name), "has no meaning for the embedded model", "take it out")
+        if model.context_tokens > EMBEDDED.context_tokens:
+            remedy = f"write at most {EMBEDDED.context_tokens}, or take it out"
+            problems.add(join(key, "context_tokens"), "is more than the embedded model takes", remedy)
     elif not model.model:
         problems.add(join(key, "model"), "is missing", 'write the name the provider knows it by, `model = "…"`')
     if model.api_key is not None:

@@ -35,6 +35,17 @@ class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     fallback: str | None = None  # not enforced yet: refused as unsupported
 
 
+EMBEDDED: Final = ModelSettings(
+    provider="embedded",
+    model="SmolLM2-135M-Instruct",
+    context_tokens=8192,  # what it was trained for
+    output_tokens=512,  # it does not know when to stop
+    capabilities=(),
+    price=Price(),
+)
+"""The embedded model; what an entry of [models] leaves unsaid of it is taken from here."""
+
+
 class FolderSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A further root for the file tools and the sandbox."""
 

@@ -15,8 +15,9 @@ import msgspec
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
+from host.config.edge import is_loopback
 from host.panel.knocks import Backoff, Tally, bare_address, network_of
-from host.panel.listen import Site, host_name, is_loopback
+from host.panel.listen import Site, host_name
 from host.panel.problems import Forbidden, NotSignedIn, TooManyAttempts, WrongHost
 from host.panel.sessions import Session, Sessions, csrf_token
 from host.record.host_record import HostRecord

@@ -5,15 +5,14 @@ The composition root starts it before the groups are up and stops it after they 
 
 import asyncio
 import contextlib
-import socket
 from collections.abc import Generator
 from typing import Final
 
 import uvicorn
 from litestar import Litestar
 
-from host.errors import ResourceBusy
 from host.panel.app import close_streams
+from host.panel.binding import Resolve, addresses_of, bound
 from host.panel.listen import Site
 
 BACKLOG: Final = 512
@@ -43,10 +42,10 @@ class _Uvicorn(uvicorn.Server):
 class PanelServer:
     """Panel and API on one address. Used in one event loop, started once."""
 
-    def __init__(self, app: Litestar, site: Site, *, drain_seconds: int = 5) -> None:
-        """Bind the address of `site`; raise ResourceBusy when it is taken. A stop takes `drain_seconds` at most."""
+    def __init__(self, app: Litestar, site: Site, *, drain_seconds: int = 5, resolve: Resolve = addresses_of) -> None:
+        """Bind the address of `site`; raise what `bound` raises. A stop takes `drain_seconds` at most."""
         self._app = app
-        self._socket = _bound(site)
+        self._socket = bound(site, resolve)
         config = uvicorn.Config(
             app,
             http="h11",
@@ -67,7 +66,7 @@ class PanelServer:
         self._serving: asyncio.Task[None] | None = None
         host, port = self._socket.getsockname()[:2]
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        self.url = site.proxy_url or f"{'https' if site.tls else 'http'}://{self.address}"
+        self.url = site.link_origin(self.address)
 
     async def start(self) -> None:
         """Serve from now on; returns when requests are answered. Raises what keeps the application from starting."""
@@ -95,24 +94,3 @@ class PanelServer:
     async def _serve(self) -> None:
         async with self._app.lifespan():
             await self._uvicorn.serve(sockets=[self._socket])
-
-
-def _bound(site: Site) -> socket.socket:
-    """Return a socket bound to the site's address."""
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(site.host, site.port, type=socket.SOCK_STREAM)[0]
-        bound = socket.socket(family, kind, protocol)
-    except OSError as error:
-        message = f"[host] listen: {site.host}:{site.port} is no address of this machine ({error})"
-        raise ResourceBusy(message) from error
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a restart finds the old connections in TIME_WAIT
-    try:
-        bound.bind(address)
-    except OSError as error:
-        bound.close()
-        message = (
-            f"cannot listen on {site.host}:{site.port} ({error.strerror}); another program, or another Elis, may be "
-            "using it; choose another [host] listen in elis.toml"
-        )
-        raise ResourceBusy(message) from error
-    return bound

@@ -74,6 +74,31 @@ async def test_another_certificate_of_the_same_issuer_is_not_trusted(home: Home,
 
 
 @pytest.mark.clause("PAN-2")
+async def test_a_name_beyond_this_machine_without_tls_ends_the_start_with_one_line(home: Home) -> None:
+    """Exit 1 before anything is bound; the line names the setting and the ways out, and doctor says the same."""
+    home.settings.write_text('[host]\nlisten = "elis.example.org:0"\n[groups.main]\n')
+    up, doctor = await elis(home, "up", "--json"), await elis(home, "doctor", "--json")
+    assert (up.code, up.out) == (1, "")
+    assert "host.listen: reaches beyond this machine" in up.err
+    assert "tls_certificate" in up.err
+    assert "Traceback" not in up.err
+    found = {finding["name"]: finding["detail"] for finding in doctor.json()}
+    assert "reaches beyond this machine" in found["settings"]
+
+
+@pytest.mark.clause("PAN-2", "OPS-2")
+async def test_doctor_finds_tls_files_that_cannot_serve_before_a_start_does(home: Home, tmp_path: Path) -> None:
+    """With the words of the start."""
+    home.settings.write_text(
+        f'[host]\nlisten = "localhost:0"\ntls_certificate = "{tmp_path}/no.pem"\ntls_key = "{tmp_path}/no.key"\n'
+        '[models.main]\nprovider = "openai"\nmodel = "m"\nbase_url = "http://127.0.0.1:9/v1"\n[groups.main]\n'
+    )
+    found = {finding["name"]: finding for finding in (await elis(home, "doctor", "--json")).json()}
+    assert not found["address"]["ok"]
+    assert f"[host] tls_certificate: {tmp_path}/no.pem cannot be read" in found["address"]["detail"]
+
+
+@pytest.mark.clause("PAN-2")
 async def test_tls_files_that_cannot_serve_end_the_start_with_one_line(home: Home, tmp_path: Path) -> None:
     """Exit 1, the key of the settings and the file are named; no trace, and no other home is harmed."""
     pair = made(tmp_path, "own")

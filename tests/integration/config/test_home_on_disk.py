@@ -53,6 +53,16 @@ def test_a_folder_that_holds_other_things_is_left_alone(tmp_path: Path) -> None:
     assert mode(tmp_path) == 0o755
 
 
+def test_one_name_that_a_home_has_too_makes_no_home(tmp_path: Path) -> None:
+    """/proc holds a file `keys`, and many a folder a `token` or a `run`."""
+    for name in ("keys", "token", "run"):
+        (tmp_path / name).write_text("")
+    tmp_path.chmod(0o755)
+    with pytest.raises(SettingsError, match="holds other things"):
+        Home(root=tmp_path).prepare()
+    assert mode(tmp_path) == 0o755
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving a folder to another user needs root")
 def test_a_home_of_another_user_is_refused(tmp_path: Path) -> None:
     """Files of two owners in one home would lock one of them out."""

@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import ssl
-import subprocess
 import time
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from host.panel.listen import Site, TlsFiles, check_listen
 from host.panel.server import PanelServer
 from host.panel.sessions import Sessions
 from host.record.host_record import HostMemory
+from tests.acceptance.certificates import made
 from tests.integration.panel.conftest import BOUND_SECONDS, TOKEN, Panel, now_us
 from tests.integration.panel.fake_directory import FakeDirectory
 from tests.integration.panel.fake_group import FakeGroup
@@ -108,8 +108,8 @@ async def test_a_stopped_server_says_so_and_answers_no_more(panel: Panel) -> Non
 @pytest.mark.clause("PAN-2")
 async def test_with_a_certificate_the_panel_speaks_tls(tmp_path: Path) -> None:
     """Cookies are secure, links are https, and streams work over it."""
-    files = TlsFiles(certificate=tmp_path / "cert.pem", key=tmp_path / "key.pem")
-    make_certificate(files)
+    pair = made(tmp_path, "own", alternative="IP:127.0.0.1")
+    files = TlsFiles(certificate=pair.certificate, key=pair.key)
     server = server_at(check_listen("127.0.0.1:0", tls=files))
     await server.start()
     try:
@@ -123,14 +123,6 @@ async def test_with_a_certificate_the_panel_speaks_tls(tmp_path: Path) -> None:
         await server.stop()
     assert origin == server.url == f"https://{server.address}"
     assert answer.headers["set-cookie"].startswith("__Host-elis=")
-
-
-def make_certificate(files: TlsFiles) -> None:
-    """Write a certificate for 127.0.0.1 that lasts a day."""
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    command += ["-days", "1", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
-    command += ["-keyout", str(files.key), "-out", str(files.certificate)]
-    subprocess.run(command, check=True, capture_output=True, timeout=BOUND_SECONDS)
 
 
 async def test_idle_streams_cost_no_requests_to_the_group(panel: Panel) -> None:

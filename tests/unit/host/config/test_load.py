@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from host.config import load as module
-from host.config.settings import Settings
+from host.config.settings import EMBEDDED, Settings
 from host.config.write import FIRST
 from host.errors import SettingsError, Unsupported
 from host.passport import Decision
@@ -65,10 +65,22 @@ WRONG = [
     (MODEL.replace("http://", "ftp://") + GROUP, "models.main.base_url", "not an http", "base_url = "),
     (MODEL.replace("/v1", "/v1?key=1") + GROUP, "models.main.base_url", "? or #", "base_url"),
     ('[models.main]\nprovider = "embedded"\nbase_url = "http://x/v1"\n' + GROUP, "models.main.base_url", "no", "out"),
+    (
+        '[models.main]\nprovider = "embedded"\ncontext_tokens = 9000\n' + GROUP,
+        "models.main.context_tokens",
+        "than the embedded model takes",
+        "at most 8192",
+    ),
     ('[host]\nlisten = "nonsense"\n' + GROUP, "host.listen", "not an address", "127.0.0.1:8700"),
     ('[host]\nlisten = "127.0.0.1:99999"\n' + GROUP, "host.listen", "not an address", "port 0"),
     ('[host]\nlisten = "0.0.0.0:8700"\n' + GROUP, "host.listen", "beyond this machine", "127.0.0.1"),
     ('[host]\nlisten = "example.org:8700"\n' + GROUP, "host.listen", "beyond this machine", "127.0.0.1"),
+    (
+        '[host]\nlisten = "0.0.0.0:8700"\ntls_certificate = "/c.pem"\ntls_key = "/k.pem"\n' + GROUP,
+        "host.listen",
+        "does not say under which name",
+        "elis.example.org:8700",
+    ),
     ('[host]\ntls_key = "/k.pem"\n' + GROUP, "host.tls_certificate", "is missing", "both"),
     ('[host]\nproxy_url = "http://x"\n' + GROUP, "host.proxy_url", "not the https origin", "https://"),
     ('[host]\nname = "My Home"\n' + GROUP, "host.name", "not a usable name", "a-z, 0-9 and -"),
@@ -287,6 +299,14 @@ def test_a_small_window_leaves_room_beside_the_reply() -> None:
     """Where only a small window is stated, the default reply takes a quarter of it."""
     assert settings(MODEL + "context_tokens = 2048\n" + GROUP).models["main"].output_tokens == 512
     assert settings(MODEL + GROUP).models["main"].output_tokens == 4096
+
+
+def test_the_embedded_model_needs_no_key_but_its_provider() -> None:
+    """What is left unsaid is what it is; what is said stands."""
+    assert settings('[models.main]\nprovider = "embedded"\n' + GROUP).models["main"] == EMBEDDED
+    said = '[models.main]\nprovider = "embedded"\noutput_tokens = 64\ncontext_tokens = 4096\n'
+    read = settings(said + GROUP).models["main"]
+    assert (read.output_tokens, read.context_tokens, read.capabilities) == (64, 4096, ())
 
 
 def test_without_tool_names_any_name_may_be_a_tools() -> None:

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from host.errors import SettingsError
-from host.panel.listen import TlsFiles, check_listen, host_name, split_address
+from host.panel.listen import TlsFiles, check_listen, host_name
 
 pytestmark = pytest.mark.clause("PAN-2")
 
 TLS = TlsFiles(certificate=Path("cert.pem"), key=Path("key.pem"))
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1:8700", "127.8.8.8:0", "[::1]:8700", "localhost:8700"])
+@pytest.mark.parametrize("address", ["127.0.0.1:8700", "127.8.8.8:0", "[::1]:8700", "localhost:8700", "LOCALHOST:0"])
 def test_loopback_needs_nothing(address: str) -> None:
     """On loopback the panel listens as it is, without TLS."""
     site = check_listen(address)
@@ -20,7 +20,9 @@ def test_loopback_needs_nothing(address: str) -> None:
     assert not site.is_secure("localhost:8700")
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0:8700", "[::]:8700", "192.0.2.1:80", "elis.example.org:443"])
+@pytest.mark.parametrize(
+    "address", ["0.0.0.0:8700", "[::]:8700", "192.0.2.1:80", "elis.example.org:443", "localhost.evil:1"]
+)
 def test_beyond_loopback_is_refused_without_tls_or_proxy(address: str) -> None:
     """The error names the address and the three ways out."""
     with pytest.raises(SettingsError, match="tls_certificate") as raised:
@@ -55,8 +57,8 @@ def test_a_proxy_is_an_https_origin(url: str) -> None:
 @pytest.mark.parametrize("address", ["8700", "127.0.0.1", "::1:8700", "127.0.0.1:x", "127.0.0.1:70000", ":8700", ""])
 def test_an_unclear_address_is_refused(address: str) -> None:
     """Nobody guesses what an address means."""
-    with pytest.raises(SettingsError, match="ADDRESS:PORT"):
-        split_address(address)
+    with pytest.raises(SettingsError, match="not an address and a port"):
+        check_listen(address)
 
 
 @pytest.mark.parametrize(
@@ -89,4 +91,19 @@ def test_a_wildcard_with_tls_of_its_own_is_refused(address: str) -> None:
 
 def test_the_name_that_is_listened_on_is_answered_in_any_case() -> None:
     """Browsers send names in lower case, whatever the settings say."""
-    assert host_name("ELIS.example.org:443") in check_listen("Elis.Example.org:443", tls=TLS).names
+    for listen in ("Elis.Example.org:443", "elis.example.org.:443"):
+        assert host_name("ELIS.example.org:443") in check_listen(listen, tls=TLS).names
+
+
+@pytest.mark.parametrize(
+    ("listen", "asked_under", "origin"),
+    [
+        ("elis.example.org:0", "127.0.0.1:8700", "https://elis.example.org:8700"),
+        ("elis.example.org:443", "192.0.2.1", "https://elis.example.org"),
+        ("192.0.2.1:8700", "192.0.2.1:8700", "https://192.0.2.1:8700"),
+        ("[::1]:8700", "[::1]:8700", "https://[::1]:8700"),
+    ],
+)
+def test_with_tls_a_link_names_what_the_certificate_is_for(listen: str, asked_under: str, origin: str) -> None:
+    """The command line asks under the address that was bound; the browser is sent to the name in the settings."""
+    assert check_listen(listen, tls=TLS).link_origin(asked_under) == origin
