@@ -10,6 +10,7 @@ ElisError
 ├── PathViolation       outside the workspace
 ├── ModelUnavailable    the provider failed after its retries
 ├── ProtocolViolation   a peer spoke outside its protocol
+│   └── KeyTaken        an idempotency key stands for another message
 ├── ToolFailed          a tool ran and failed
 ├── TimedOut            a time-out passed
 └── Unsupported         a needed capability is lacking
@@ -89,6 +90,10 @@ class ProtocolViolation(ElisError):
     """The other side spoke outside its protocol."""
 
     reason = Reason.PROTOCOL_VIOLATION
+
+
+class KeyTaken(ProtocolViolation):
+    """The idempotency key was used for another message; send this one under a fresh key."""
 
 
 class ToolFailed(ElisError):

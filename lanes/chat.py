@@ -61,6 +61,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
     priority: Priority
     at_us: int  # when it was accepted, microseconds since 1970, UTC
     held: bool = False
+    unattended: bool = False  # whether nobody watches what comes of it
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,8 +87,10 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 class ChatQueue:
     """One running turn, its inbox, and what waits. Times are microseconds since 1970, UTC.
 
-    Whenever a turn's inbox is open, every `turn` message is in it, also those that were queued before it began: so
-    none that comes later can overtake one that came earlier. Held messages do nothing until they are released.
+    Whenever a turn's inbox is open, every `turn` message of its kind is in it, also those that were queued before it
+    began: so none that comes later can overtake one that came earlier. There are two kinds, attended and unattended:
+    in a turn of the other kind a person would wait for nobody, or an unwatched message for a person (APR-4), so there
+    a message waits. Held messages do nothing until they are released.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -96,11 +99,22 @@ class ChatQueue:
         self._mailbox = Mailbox(limit)
         self._inbox: list[Entry] = []
         self._running: str | None = None
+        self._unattended = False  # the kind of the running turn
         self._phase = Phase.OPEN
 
     @classmethod
-    def restore(cls, running: str | None, kept: Iterable[Kept], now_us: int, limit: int = LIMIT) -> "ChatQueue":
+    def restore(
+        cls,
+        running: str | None,
+        kept: Iterable[Kept],
+        now_us: int,
+        limit: int = LIMIT,
+        *,
+        unattended: bool = False,
+    ) -> "ChatQueue":
         """Return the queue as it was: the message of the unfinished turn, if any, and `kept` in order of acceptance.
+
+        `unattended` is the kind of the unfinished turn.
 
         A steered message that the turn had not taken is kept like any other. Nothing starts: with a turn running,
         look at `interrupted`, for a `now` may wait for its end; without one, call `start_next`. More than `limit` are
@@ -110,10 +124,10 @@ class ChatQueue:
         for message in kept:
             if message.message == running:
                 raise AlreadyKnown(message.message)
-            entry = queue._mailbox.entry(message.message, message.priority, message.at_us, now_us)
-            queue._mailbox.insert(entry, held=message.held)
+            queue._insert(message, now_us)
         if running is not None:
-            queue._begin(running, interrupted=bool(queue._mailbox.waits(Priority.NOW)))
+            interrupted = bool(queue._mailbox.waits(Priority.NOW))
+            queue._begin(running, interrupted=interrupted, unattended=unattended)
         return queue
 
     @property
@@ -126,13 +140,13 @@ class ChatQueue:
         """Whether the running turn must be ended because a `now` waits. Look after an offer, an end and a restore."""
         return self._running is not None and self._phase is Phase.INTERRUPTED
 
-    def offer(self, message: str, priority: Priority, now_us: int) -> Placed:
+    def offer(self, message: str, priority: Priority, now_us: int, *, unattended: bool = False) -> Placed:
         """Accept a message and say what becomes of it; raise QueueFull or AlreadyKnown, which change nothing."""
         if message == self._running or message in self._mailbox or self._is_steered(message):
             raise AlreadyKnown(message)
-        entry = self._mailbox.entry(message, priority, now_us, now_us)
+        entry = self._mailbox.entry(message, priority, now_us, now_us, unattended=unattended)
         if self._is_idle():
-            self._begin(message, interrupted=False)
+            self._begin(message, interrupted=False, unattended=unattended)
             return Placed(message=message, disposition=Disposition.STARTED)
         if len(self._mailbox) + len(self._inbox) >= self._limit:
             raise QueueFull(self._limit)
@@ -171,7 +185,12 @@ class ChatQueue:
             self._phase = Phase.ENDING
 
     def ended(self, now_us: int) -> str | None:
-        """Note the running turn's end and start the next: return its message, or None; raise NothingRunning.
+        """Note the running turn's end and start the next: return its message, or None; raise NothingRunning."""
+        self.left()
+        return self.start_next(now_us)
+
+    def left(self) -> None:
+        """Note the running turn's end and start nothing; raise NothingRunning.
 
         What was steered and not taken waits again at its old place.
         """
@@ -180,7 +199,6 @@ class ChatQueue:
         for entry in self._inbox:
             self._mailbox.insert(entry)
         self._inbox.clear()
-        return self.start_next(now_us)
 
     def start_next(self, now_us: int) -> str | None:
         """Start what waits longest by the rules of the mailbox: return its message, or None; raise TurnRunning."""
@@ -191,7 +209,7 @@ class ChatQueue:
             return None
         # A turn that goes before a waiting `now`, so as not to starve, is not interrupted by that one.
         interrupted = entry.priority is Priority.NOW and bool(self._mailbox.waits(Priority.NOW))
-        self._begin(entry.message, interrupted=interrupted)
+        self._begin(entry.message, interrupted=interrupted, unattended=entry.unattended)
         return entry.message
 
     def stopped(self, now_us: int) -> tuple[str, ...]:
@@ -215,7 +233,7 @@ class ChatQueue:
         self._mailbox.release(message)
         entry = self._mailbox.remove(message)
         if self._is_idle():
-            self._begin(message, interrupted=False)
+            self._begin(message, interrupted=False, unattended=entry.unattended)
             return Placed(message=message, disposition=Disposition.STARTED)
         self._mailbox.insert(entry)
         return self._place(entry, now_us)
@@ -227,6 +245,17 @@ class ChatQueue:
                 self._inbox.remove(entry)
                 return
         self._mailbox.remove(message)
+
+    def put_back(self, kept: Kept, now_us: int) -> None:
+        """Let a message wait again whose going could not be recorded; the bound does not apply. Raise AlreadyKnown.
+
+        Look at `interrupted` after it, and call `start_next` when nothing runs.
+        """
+        if kept.message == self._running or self._is_steered(kept.message):
+            raise AlreadyKnown(kept.message)
+        entry = self._insert(kept, now_us)
+        if self._running is not None and not kept.held:
+            self._place(entry, now_us)
 
     def snapshot(self, now_us: int) -> Snapshot:
         """Return the queue at a glance."""
@@ -249,8 +278,15 @@ class ChatQueue:
         if self._running is None:
             raise NothingRunning
 
-    def _begin(self, message: str, *, interrupted: bool) -> None:
+    def _insert(self, kept: Kept, now_us: int) -> Entry:
+        """Put a message into the mailbox that was accepted before."""
+        entry = self._mailbox.entry(kept.message, kept.priority, kept.at_us, now_us, unattended=kept.unattended)
+        self._mailbox.insert(entry, held=kept.held)
+        return entry
+
+    def _begin(self, message: str, *, interrupted: bool, unattended: bool) -> None:
         self._running = message
+        self._unattended = unattended
         self._phase = Phase.INTERRUPTED if interrupted else Phase.OPEN
         self._fill_inbox()
 
@@ -259,7 +295,8 @@ class ChatQueue:
         if self._phase is not Phase.OPEN:
             return
         for entry in self._mailbox.waits(Priority.TURN):
-            self._inbox.append(self._mailbox.remove(entry.message))
+            if entry.unattended is self._unattended:
+                self._inbox.append(self._mailbox.remove(entry.message))
         self._inbox.sort(key=lambda entry: entry.order)
 
     def _place(self, entry: Entry, now_us: int) -> Placed:

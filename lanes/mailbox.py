@@ -49,6 +49,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     order: int  # of acceptance; smaller is earlier
     at_us: int  # when it was accepted, microseconds since 1970, UTC
     since_us: int  # the same on the mailbox's own count of time, which a clock set back cannot turn
+    unattended: bool = False  # whether nobody watches what comes of it; of no weight here
 
 
 class Mailbox:
@@ -77,7 +78,7 @@ class Mailbox:
         """The held ones in order of acceptance."""
         return tuple(sorted((self._entries[message] for message in self._held), key=_order))
 
-    def entry(self, message: str, priority: Priority, at_us: int, now_us: int) -> Entry:
+    def entry(self, message: str, priority: Priority, at_us: int, now_us: int, *, unattended: bool = False) -> Entry:
         """Give a message accepted at `at_us` its place in the order, without letting it wait here yet."""
         self._tick(now_us)
         self._next_order += 1
@@ -88,6 +89,7 @@ class Mailbox:
             order=self._next_order,
             at_us=at_us,
             since_us=self._passed_us - age_us,
+            unattended=unattended,
         )
 
     def put(self, message: str, priority: Priority, now_us: int) -> Entry:

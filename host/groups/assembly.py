@@ -31,6 +31,7 @@ from host.groups.group import Group, GroupParts
 from host.groups.inbox import ChatInbox
 from host.groups.masked_drafts import MaskedDrafts
 from host.groups.models import GroupModel
+from host.groups.recovery import Recovery
 from host.groups.session import Session, Sessions
 from host.groups.unrecorded import Unrecorded
 from host.models.conversation import Provider
@@ -131,12 +132,14 @@ class _Assembled:
         )
         self.conversation: Conversation | None = None
         self.lane = Lane(LANE)
+        self.recovery = Recovery(self._recover)
         self.chat = Chat(
             record,
             self.lane,
             self._run_turn,
             self._torn,
             self._not_recorded,
+            try_again=self.recovery.wake,
             queue_limit=settings.lanes.queue,
             fault=faults,
         )
@@ -237,15 +240,23 @@ class _Assembled:
     def _conversation(self, provider: Provider) -> Conversation:
         """The conversation of the lane so far; read back from the journal once a process."""
         if self.conversation is None:
-            self.conversation = Conversation(provider.message)
+            conversation = Conversation(provider.message)
             rows = [row for row in self.record.latest_turns(TURNS_READ_BACK) if row.state == "ended"]
-            self.conversation.load((row.turn, state_of(self.record, row).closed_messages()) for row in reversed(rows))
+            conversation.load((row.turn, state_of(self.record, row).closed_messages()) for row in reversed(rows))
+            self.conversation = conversation  # not before: one that was read by half is read again
         return self.conversation
 
     def _not_recorded(self, turn: str, detail: str) -> None:
         assert self.unrecorded is not None  # noqa: S101 - set before anything runs
         self.chat.halt()
         self.unrecorded.keep(self.record, turn, detail)
+        self.recovery.wake()
+
+    def _recover(self) -> None:
+        """Enter what the journal could not take, and go on; raise AuditFailure or JournalError if it still cannot."""
+        assert self.unrecorded is not None  # noqa: S101 - set before anything runs
+        self.unrecorded.enter_pending(self.record)
+        self.chat.recover()
 
     def _torn(self, turn: str) -> None:
         """A lane thread was abandoned: end what it may have left behind."""
@@ -277,6 +288,7 @@ class _Assembled:
     def _close(self) -> None:
         # From here on nothing is admitted: what still runs gets no final event and is resumed at the next start.
         self.closing = True
+        self.recovery.close(CLOSE_SECONDS)
         with contextlib.suppress(LaneError, TimeoutError):
             self.lane.start(lambda _: self.model.leave(), "close").done.result(CLOSE_SECONDS)
         self.places.sandbox.kill_all()

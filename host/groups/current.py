@@ -19,9 +19,16 @@ class Current:
         self.message = message
         self.turn = turn
         self.run: Run | None = None  # None until its message is durable
+        self.due = False  # its message is durable: only a group that is halted keeps it from running
         self.stopped: Verdict | None = None  # why it must not begin any more
+        self.taken: list[MessageRow] = []  # what was steered into it and handed over
         self.over: concurrent.futures.Future[None] = concurrent.futures.Future()
         self.over.set_running_or_notify_cancel()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it could run and does not, because the group is halted."""
+        return self.due and self.run is None
 
     def leave(self) -> None:
         """Tell whoever waits that the lane is free of this turn."""

@@ -4,17 +4,18 @@
 Turns run on lane threads. Nothing here decides policy or judges a turn.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
-from host.errors import AuditFailure, NotFound
+from host.errors import AuditFailure, NotFound, ProtocolViolation
 from host.gate.desk import Desk
 from host.groups.chat import LANE, Chat
 from host.groups.drafts import Drafts
-from host.groups.placing import AlreadySaid
+from host.groups.placing import AlreadySaid, placement_again, placing, received_of
 from host.groups.port import (
     ApprovalView,
     EventView,
@@ -35,13 +36,11 @@ from host.groups.stop_words import is_stop_word
 from host.groups.unrecorded import Unrecorded
 from host.groups.views import approval_view, event_view, found_view, turn_view
 from host.ids import MESSAGE, new_id
-from host.record.events import MessageEntered, MessageReceived, RequestSent
+from host.record.events import MessageEntered, RequestSent
 from host.record.record import Record
 from host.record.rows import MessageRow, QuestionRow
-from host.stops import Reason
-from host.turn.ending import Verdict, end_turn
 from lanes.events import MessagePlaced
-from memory.errors import JournalError
+from memory.errors import BadQuery, JournalError
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -92,22 +91,21 @@ class Group:
         self._parts.close()
 
     async def say(self, say: Say) -> Placement:
-        """Accept a message durably and place it; raise ResourceBusy or AuditFailure."""
+        """Accept a message durably and place it; raise ResourceBusy, KeyTaken or AuditFailure."""
         await self._recover()
-        if known := self._record.message_by_key(say.key):
-            return _placement_of(known)
         say = msgspec.structs.replace(say, text=self._parts.mask(say.text))
-        if is_stop_word(say.text, self._parts.stop_words):
-            return await self._stop_word(say)
-        message = new_id(MESSAGE, self._record.now_us())
+        if known := self._record.message_by_key(say.key):
+            return self._again(known, say)
         question = self._question_awaiting_words()
         try:
-            placement = await self._chat.say(say, message)
+            if is_stop_word(say.text, self._parts.stop_words):
+                return await self._stop_word(say)
+            placement = await self._chat.say(say, new_id(MESSAGE, self._record.now_us()))
         except AlreadySaid:  # the same key came twice at the same time
             await self._record.commit(lambda _: None)  # after this the first one is durable
             known = self._record.message_by_key(say.key)
             assert known is not None  # noqa: S101 - it was found a moment ago
-            return _placement_of(known)
+            return self._again(known, say)
         if question is not None and placement.disposition == "steered":
             return await self._answer(question, placement, say)
         return placement
@@ -119,16 +117,11 @@ class Group:
         stopped = await self._chat.stop(all_lanes=all_lanes, by=by)
         if not all_lanes:
             return stopped
-        parked = [row for row in self._record.open_turns() if row.state == "parked"]
-        for row in parked:
-            self._chat.floor.withhold(row.message)
-            verdict = Verdict(reason=Reason.INTERRUPTED, detail="stopped by a person while it was parked")
-            await self._record.commit(end_turn(row.turn, verdict))
-        return msgspec.structs.replace(stopped, turns=(*stopped.turns, *(row.turn for row in parked)))
+        return msgspec.structs.replace(stopped, turns=(*stopped.turns, *await self._chat.stop_parked()))
 
     async def drain(self) -> None:
         """Let what runs go on and start nothing new (OPS-1)."""
-        self._chat.halt()
+        self._chat.drain()
 
     async def view(self) -> GroupView:
         """Return the group at a glance."""
@@ -211,16 +204,18 @@ class Group:
         await self._chat.drop(message, by)
 
     async def search(self, text: str, limit: int) -> tuple[Found, ...]:
-        """Search everything said and done; raise AuditFailure when the search cannot be carried out."""
+        """Search everything said and done; raise ProtocolViolation for no query, or AuditFailure."""
         try:
             hits = self._record.journal.search(text, limit=limit)
+        except BadQuery as error:
+            raise ProtocolViolation(f"text: {error}") from error
         except JournalError as error:
             raise AuditFailure(str(error)) from error
         return tuple(found_view(hit) for hit in hits)
 
     async def verify(self) -> Verified:
-        """Check the journal's chain from the first event to the last."""
-        verdict = self._record.journal.verify()
+        """Check the journal's chain from the first event to the last, and the tables that follow from the events."""
+        verdict = await asyncio.to_thread(self._record.verify)  # seconds, in which Stop must come through
         return Verified(
             ok=verdict.ok, events=verdict.events, first_bad_seq=verdict.first_bad_seq or 0, detail=verdict.detail
         )
@@ -272,9 +267,13 @@ class Group:
         if row is None:
             return placement
         entered = MessageEntered(turn=question.turn, message=placement.message, text="", step=0)
-        settled = await self._parts.desk.settle(
-            question.id, verdict="answered", by=say.principal, text=say.text, together_with=(entered,)
-        )
+        try:
+            settled = await self._parts.desk.settle(
+                question.id, verdict="answered", by=say.principal, text=say.text, together_with=(entered,)
+            )
+        except AuditFailure:
+            self._chat.floor.put_back(row, held=False)
+            raise
         return placement if settled.settled else await self._chat.place_again(row)
 
     async def _stop_word(self, say: Say) -> Placement:
@@ -282,22 +281,20 @@ class Group:
         current = self._chat.floor.current
         turn = current.turn if current is not None else ""
         message = new_id(MESSAGE, self._record.now_us())
-        await self._record.append(
-            MessageReceived(message=message, key=say.key, text=say.text, priority="now", principal=say.principal),
-            MessagePlaced(turn=turn, message=message, disposition="stopped"),
-        )
+        placed = MessagePlaced(turn=turn, message=message, disposition="stopped")
+        await self._record.commit(placing(received_of(message, say), placed))
         await self.stop("", all_lanes=False, by=say.principal)
         return Placement(message=message, turn=turn, disposition="stopped", position=0, after_seq=after_seq)
 
+    def _again(self, known: MessageRow, say: Say) -> Placement:
+        """Return what became of a message that was sent before; raise KeyTaken if it is another one.
+
+        Compared as it would be kept now: a secret that was learnt meanwhile is masked on both sides.
+        """
+        return placement_again(msgspec.structs.replace(known, text=self._parts.mask(known.text)), say)
+
     async def _recover(self) -> None:
-        """Enter final events that the journal could not take, as soon as it takes events again (TURN-2)."""
+        """Enter final events that the journal could not take before anything new; raise AuditFailure (TURN-2)."""
         if self._parts.unrecorded.pending:
             await self._parts.unrecorded.enter_later(self._record)
             self._chat.recover()
-
-
-def _placement_of(row: MessageRow) -> Placement:
-    """Return what became of a message that is sent again."""
-    same = {"queued", "held", "steered", "stopped"}
-    disposition = row.state if row.state in same else "steered" if row.state == "entered" else "started"
-    return Placement(message=row.id, turn=row.turn, disposition=disposition, position=0, after_seq=row.seq - 1)

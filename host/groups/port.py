@@ -222,7 +222,7 @@ class GroupPort(Protocol):
         ...
 
     async def search(self, text: str, limit: int) -> tuple[Found, ...]:
-        """Search everything said and done, newest first."""
+        """Search everything said and done, newest first; raise ProtocolViolation for what makes no search."""
         ...
 
     async def verify(self) -> Verified:

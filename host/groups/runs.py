@@ -1,7 +1,7 @@
 """How the chat lane's turns begin on its thread, and come to an end whatever they do there (STOP-2).
 
-`host.groups.floor` says whose turn it is; `lanes.lane` owns the thread; the runner runs the turn. This owns whether
-anything may start at all, and sees to it that each turn gets its one final event.
+`host.groups.floor` says whose turn it is and when; `lanes.lane` owns the thread; the runner runs the turn. This sees
+to it that each turn gets its one final event.
 """
 
 import asyncio
@@ -58,20 +58,9 @@ class Runs:
         self._on_torn = on_torn
         self._not_recorded = not_recorded
         self._on_over = on_over
-        self._halted = False
-
-    def halt(self) -> None:
-        """Start nothing until `resume`."""
-        self._halted = True
-
-    def resume(self) -> None:
-        """Let turns start again."""
-        self._halted = False
 
     def launch(self, current: Current) -> None:
         """Start the run of a turn that has none, on the lane; one that was stopped meanwhile ends without it."""
-        if self._halted:
-            return
         if current.stopped is not None:
             self._end_unbegun(current, current.stopped)
             return
@@ -91,6 +80,8 @@ class Runs:
         over = asyncio.wrap_future(current.over)
         if current.run is not None:
             current.run.cancel()
+        elif current.due:  # the group is halted: there is nothing to cancel, and nobody else ends it
+            self._end_unbegun(current, verdict)
         await asyncio.wait({over}, timeout=GRACE_SECONDS if current.run is not None else UNBEGUN_SECONDS)
         if not over.done() and current.run is not None:
             await self._tear(current, current.run, verdict)

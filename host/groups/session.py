@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from host.context.prefix import DEFAULT_CHARTER, INVARIANTS, system_text, tool_specs
+from host.errors import SettingsError
 from host.ids import SESSION, new_id
 from host.models.conversation import Provider, ToolSpec
 from host.passport import Passport
@@ -50,7 +51,19 @@ class Sessions:
         return Session(id=await self._record.commit(unit, admit), head=head)
 
     def _charter_text(self) -> str:
+        """Return the charter; raise SettingsError, which names the file and the way out."""
         try:
-            return self._charter.read_text(encoding="utf-8")
+            raw = self._charter.read_bytes()
         except FileNotFoundError:
             return DEFAULT_CHARTER
+        except OSError as error:
+            message = (
+                f"the charter {self._charter} cannot be read ({error.strerror}); make it a file that Elis may read"
+            )
+            raise SettingsError(message) from error
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            message = f"the charter {self._charter} is not UTF-8 (line {line}); save it as UTF-8 and ask again"
+            raise SettingsError(message) from error

@@ -86,8 +86,17 @@ class Unrecorded:
         """Enter what waits; raise AuditFailure while the journal still cannot take it."""
         for turn, detail in list(self._pending.items()):
             await record.commit(_entering(record, self._lane, turn, detail))
-            self._file(turn).unlink(missing_ok=True)
-            self._pending.pop(turn, None)
+            self._entered(turn)
+
+    def enter_pending(self, record: Record) -> None:
+        """The same from a thread, which waits; raise JournalError or AuditFailure."""
+        for turn, detail in list(self._pending.items()):
+            record.journal.commit(_entering(record, self._lane, turn, detail)).result()
+            self._entered(turn)
+
+    def _entered(self, turn: str) -> None:
+        self._file(turn).unlink(missing_ok=True)
+        self._pending.pop(turn, None)
 
     def _write(self, turn: str, data: bytes) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)

@@ -41,7 +41,7 @@ async def start_turn(  # noqa: PLR0913 - each is a fact that the event records
 
 
 async def resume_turn(record: Record, row: TurnRow, admit: Admit, *, giving_up: Callable[[], None]) -> TurnState | None:
-    """Return the state after the last durable event, or None when the turn was given up instead (REC-7).
+    """Return the state after the last durable event, or None when the turn is over or was given up (REC-7).
 
     `giving_up` is called before the final event of a turn that is given up.
     """
@@ -54,7 +54,10 @@ async def resume_turn(record: Record, row: TurnRow, admit: Admit, *, giving_up: 
         await record.commit(end_turn(row.turn, Verdict(reason=Reason.UNKNOWN, detail=detail)), admit)
         return None
 
-    def unit(unit: Unit[GroupEvent]) -> list[GroupEvent]:
+    def unit(unit: Unit[GroupEvent]) -> list[GroupEvent] | None:
+        now = lookups.turn(unit.transaction, row.turn)
+        if now is None or now.state == "ended":  # dropped or stopped a moment ago
+            return None
         charge = open_request_charge(unit.transaction, row.turn)
         events: list[GroupEvent] = [] if charge is None else [charge]
         if row.state == "parked":
@@ -65,7 +68,10 @@ async def resume_turn(record: Record, row: TurnRow, admit: Admit, *, giving_up: 
         unit.append(*events)
         return events
 
-    for event in await record.commit(unit, admit):
+    events = await record.commit(unit, admit)
+    if events is None:
+        return None
+    for event in events:
         state.apply(event)
     return state
 

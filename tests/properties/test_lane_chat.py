@@ -20,6 +20,7 @@ class Entry:
     number: int
     priority: Priority
     at_us: int
+    unattended: bool
     state: str  # waiting | held | running | entered | ended | dropped
 
 
@@ -36,6 +37,10 @@ class ChatMachine(RuleBasedStateMachine):
         self.open = True  # whether the running turn may still be steered
         self.now_streak = 0
 
+    def next_number(self) -> int:
+        """Return a number larger than every message's."""
+        return max((entry.number for entry in self.records.values()), default=-1) + 1
+
     def of(self, *states: str) -> list[str]:
         """Return the ids in these states, in order of acceptance."""
         return [message for message, entry in self.records.items() if entry.state in states]
@@ -43,6 +48,15 @@ class ChatMachine(RuleBasedStateMachine):
     def running(self) -> str | None:
         """Return the running one by the records."""
         return next(iter(self.of("running")), None)
+
+    def steered(self) -> list[str]:
+        """Return those that an open inbox must hold: every waiting `turn` of the running one's kind, no other."""
+        running = self.running()
+        if running is None or not self.open:
+            return []
+        kind = self.records[running].unattended
+        of_kind = [m for m in self.of("waiting") if self.records[m].unattended is kind]
+        return [m for m in of_kind if self.records[m].priority is Priority.TURN]
 
     def begin(self, message: str | None) -> None:
         """Note what the queue started, after checking that it was its turn."""
@@ -74,33 +88,37 @@ class ChatMachine(RuleBasedStateMachine):
                 assert busy
                 assert self.open
                 assert priority is Priority.TURN
+                running = self.running()
+                assert running is not None
+                assert self.records[placed.message].unattended is self.records[running].unattended
             case Disposition.INTERRUPTING:
                 assert busy
                 assert priority is Priority.NOW
                 assert self.queue.interrupted
                 self.open = False
             case Disposition.QUEUED:
-                assert (priority is Priority.LATER) or not self.open or not busy
+                assert priority is not Priority.NOW or not busy
+                assert placed.message not in self.steered(), "it could have been steered"
                 queued = self.queue.snapshot(self.now_us).queued
                 assert queued[placed.position - 1].message == placed.message
             case Disposition.HELD:
                 pytest.fail("held is no answer to an offer")
 
-    @rule(priority=st.sampled_from(list(Priority)))
-    def offer(self, priority: Priority) -> None:
+    @rule(priority=st.sampled_from(list(Priority)), unattended=st.booleans())
+    def offer(self, priority: Priority, *, unattended: bool) -> None:
         """Somebody says something."""
-        number = len(self.dispositions)
+        number = self.next_number()
         message = f"m{number}"
         full = len(self.of("waiting", "held")) >= LIMIT
         starts = self.running() is None and not self.of("waiting")
         try:
-            placed = self.queue.offer(message, priority, self.now_us)
+            placed = self.queue.offer(message, priority, self.now_us, unattended=unattended)
         except QueueFull:
             assert full
             assert not starts
             return
         assert starts or not full
-        self.records[message] = Entry(number, priority, self.now_us, "waiting")
+        self.records[message] = Entry(number, priority, self.now_us, unattended, "waiting")
         self.dispositions.setdefault(message, []).append(placed.disposition)
         self.note(placed, priority)
 
@@ -113,7 +131,7 @@ class ChatMachine(RuleBasedStateMachine):
     @rule()
     def take(self) -> None:
         """The turn takes what was steered before an inference."""
-        steered = [m for m in self.of("waiting") if self.records[m].priority is Priority.TURN] if self.open else []
+        steered = self.steered()
         assert list(self.queue.take_steered()) == steered
         for message in steered:
             self.records[message].state = "entered"
@@ -122,7 +140,7 @@ class ChatMachine(RuleBasedStateMachine):
     @rule()
     def close(self) -> None:
         """The turn has made its last inference."""
-        promised = self.open and any(self.records[m].priority is Priority.TURN for m in self.of("waiting"))
+        promised = bool(self.steered())
         assert self.queue.close_inbox() is not promised
         self.open = self.open and promised
 
@@ -141,6 +159,35 @@ class ChatMachine(RuleBasedStateMachine):
         assert running is not None
         self.records[running].state = "ended"
         self.begin(self.queue.ended(self.now_us))
+
+    @precondition(lambda self: self.running() is not None)
+    @rule()
+    def end_halted(self) -> None:
+        """The turn ends while nothing may start."""
+        running = self.running()
+        assert running is not None
+        self.records[running].state = "ended"
+        self.queue.left()
+
+    @precondition(lambda self: self.running() is None)
+    @rule()
+    def go_on(self) -> None:
+        """Turns may start again."""
+        self.begin(self.queue.start_next(self.now_us))
+
+    @precondition(lambda self: self.of("waiting", "held"))
+    @rule(data=st.data())
+    def drop_in_vain(self, data: st.DataObject) -> None:
+        """A person drops a message, and that cannot be recorded: it waits again, behind the others."""
+        message = data.draw(st.sampled_from(self.of("waiting", "held")))
+        entry = self.records[message]
+        self.queue.drop(message)
+        held = entry.state == "held"
+        kept = Kept(message=message, priority=entry.priority, at_us=entry.at_us, held=held, unattended=entry.unattended)
+        self.queue.put_back(kept, self.now_us)
+        entry.number = self.next_number()
+        self.records[message] = self.records.pop(message)
+        self.open = self.open and not self.queue.interrupted
 
     @rule()
     def stop(self) -> None:
@@ -186,12 +233,13 @@ class ChatMachine(RuleBasedStateMachine):
     def restart(self) -> None:
         """The process dies; a new queue is made from the records."""
         kept = [
-            Kept(message=m, priority=e.priority, at_us=e.at_us, held=e.state == "held")
+            Kept(message=m, priority=e.priority, at_us=e.at_us, held=e.state == "held", unattended=e.unattended)
             for m, e in self.records.items()
             if e.state in {"waiting", "held"}
         ]
         running = self.running()
-        self.queue = ChatQueue.restore(running, kept, self.now_us, LIMIT)
+        unattended = running is not None and self.records[running].unattended
+        self.queue = ChatQueue.restore(running, kept, self.now_us, LIMIT, unattended=unattended)
         self.now_streak = 0
         assert self.queue.running == running
         if running is None:
@@ -219,14 +267,14 @@ class ChatMachine(RuleBasedStateMachine):
 
     @invariant()
     def nobody_overtakes_inside_a_priority(self) -> None:
-        """What waits is in order of acceptance, and with an open inbox no `turn` waits outside it."""
+        """What waits is in order of acceptance, and with an open inbox no `turn` of its kind waits outside it."""
         snapshot = self.queue.snapshot(self.now_us)
         for listed in (snapshot.steered, snapshot.queued):
             for priority in Priority:
                 numbers = [self.records[w.message].number for w in listed if w.priority is priority]
                 assert numbers == sorted(numbers)
         if snapshot.phase is Phase.OPEN:
-            assert all(w.priority is not Priority.TURN for w in snapshot.queued)
+            assert [w.message for w in snapshot.steered] == self.steered()
 
 
 @pytest.mark.clause("LANE-2", "LANE-3", "STOP-1", "REC-1")
