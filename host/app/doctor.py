@@ -29,7 +29,7 @@ from host.config.home import Home
 from host.config.load import load
 from host.config.settings import GroupSettings, SandboxSettings, Settings
 from host.config.tls import trust
-from host.errors import ElisError, ResourceBusy, SettingsError
+from host.errors import ElisError, NotFound, ResourceBusy, SettingsError
 from host.groups.port import GroupView
 from host.panel.binding import bound
 from host.record.codec import GroupCodec
@@ -76,6 +76,7 @@ def check(home: Home) -> list[Finding]:
         _looked("ray", _ray),
         _looked("browser", _browser),
         _looked("home", lambda: _home(home)),
+        _looked("token", lambda: _token(home)),
         _looked("disk", lambda: _disk(home)),
         _looked("clock", lambda: _clock(home)),
     ]
@@ -138,10 +139,25 @@ def _home(home: Home) -> Finding:
     owner = home.root.stat().st_uid
     if owner != os.geteuid():
         wrong.append(f"it belongs to user {owner}, and this is user {os.geteuid()}")
+    if not os.access(home.root, os.W_OK):
+        fix = "mount its file system writable, or give Elis a home that it may write with --home DIR"
+        return Finding(name="home", ok=False, detail="; ".join([f"{home.root} cannot be written", *wrong]), fix=fix)
     if not wrong:
         return Finding(name="home", ok=True, detail=f"{home.root} is closed to other users")
     fix = "`elis up` takes back rights that were given away; what belongs to another user needs `chown`"
     return Finding(name="home", ok=False, detail="; ".join(wrong), fix=fix)
+
+
+def _token(home: Home) -> Finding:
+    """Look whether the API's token is one; before the first start there is none."""
+    try:
+        home.token()
+    except NotFound:
+        return Finding(name="token", ok=True, detail="there is none yet; `elis up` makes it")
+    except SettingsError as error:
+        detail, _, fix = error.message.partition("; ")
+        return Finding(name="token", ok=False, detail=detail, fix=fix)
+    return Finding(name="token", ok=True, detail=f"{home.token_file} holds one")
 
 
 def _private(home: Home) -> Iterator[tuple[Path, int]]:

@@ -5,6 +5,7 @@ It is the composition root: the only place that knows all rooms. The order of st
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import shutil
@@ -14,17 +15,19 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import httpx2
 import msgspec
 
 from host.app.blueprints import Models, faults_text
+from host.app.ending import leave, watch_over, within
 from host.app.site import site_of
 from host.app.supervisor import Supervisor
 from host.app.version import VERSION
 from host.config.home import Home
 from host.config.load import load
+from host.config.private import unwritable
 from host.config.settings import GroupSettings, Settings
 from host.config.tls import trust
 from host.config.write import write_first
@@ -41,6 +44,8 @@ from host.vault.masking import Masker
 
 _LOG: Final = logging.getLogger(__name__)
 
+PANEL_STOP_SECONDS: Final = 8.0  # answers that are under way get 5
+AGAIN_SECONDS: Final = 1.0  # `timeout` signals its child and then the whole group: one wish, heard twice
 DETACHED_SECONDS: Final = 30.0  # how long `elis up --detach` waits for the panel to answer
 
 
@@ -55,10 +60,17 @@ def run(home_folder: Path | None, *, detach: bool, json: bool = False) -> int:
             print(f"wrote a first {home.settings}", file=sys.stderr)
         tool_names = frozenset(tools_of(GroupSettings()))
         settings = load(home.settings, tool_names)
-        configure(home.logs / "host.log", Masker().tree)
+        _log_to(home.logs / "host.log")
         if not faults_text(os.environ):
             shutil.rmtree(home.run / "faults", ignore_errors=True)  # marks of an armed run that is over
         return asyncio.run(_serve(home, settings, tool_names, json=json))
+
+
+def _log_to(file: Path) -> None:
+    try:
+        configure(file, Masker().tree)
+    except OSError as error:
+        raise unwritable(file, error) from error
 
 
 async def _serve(home: Home, settings: Settings, tool_names: frozenset[str], *, json: bool) -> int:
@@ -98,12 +110,17 @@ async def _serve(home: Home, settings: Settings, tool_names: frozenset[str], *, 
         _greet(server, sessions, found, json=json)
         await supervisor.start()
         await _until_the_end(supervisor, server)
+        watch_over(supervisor.processes)
         await supervisor.stop(signals.seen or "asked by the API")
-        await server.stop()
-        home.forget_address()
+        await within(PANEL_STOP_SECONDS, "ending the panel", server.stop())
+        with contextlib.suppress(ElisError):  # a disk that takes nothing more; the next start writes it anew
+            home.forget_address()
     finally:
         record.close()
-    return Reason.UNKNOWN.exit_code if supervisor.failed else 0
+    code = Reason.UNKNOWN.exit_code if supervisor.failed else 0
+    if supervisor.stuck:
+        leave(code, supervisor.processes)
+    return code
 
 
 async def _until_the_end(supervisor: Supervisor, server: PanelServer) -> None:
@@ -119,10 +136,11 @@ async def _until_the_end(supervisor: Supervisor, server: PanelServer) -> None:
 
 
 class Signals:
-    """SIGTERM and SIGINT ask for the end; a second one ends at once, with nothing lost."""
+    """SIGTERM and SIGINT ask for the end; one that comes a moment later ends at once, with nothing lost."""
 
     def __init__(self) -> None:
         self.seen = ""  # the name of the first one
+        self._first = 0.0  # when it came
         self.on_ask: Callable[[], None] = lambda: None
 
     def install(self) -> None:
@@ -133,9 +151,12 @@ class Signals:
 
     def _asked(self, number: int) -> None:
         signal.alarm(0)  # Ray's own handler, where it came first, aborts the process by an alarm after three seconds
+        now = time.monotonic()
         if self.seen:
-            os._exit(128 + number)
-        self.seen = signal.Signals(number).name
+            if now - self._first > AGAIN_SECONDS:
+                os._exit(128 + number)
+            return
+        self.seen, self._first = signal.Signals(number).name, now
         self.on_ask()
 
 
@@ -157,7 +178,7 @@ def _detach(home: Home) -> int:
         raise ResourceBusy(f"a host runs on {home.root} already (process {pid})")
     home.forget_address()
     command = [sys.executable, "-m", "host.cli.main", "up", "--home", str(home.root)]
-    with (home.logs / "up.log").open("ab") as log:
+    with _opened(home.logs / "up.log") as log:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
     until = time.monotonic() + DETACHED_SECONDS
     while time.monotonic() < until:
@@ -168,6 +189,13 @@ def _detach(home: Home) -> int:
             return 0
         time.sleep(0.1)
     raise ElisError(f"the host did not answer within {DETACHED_SECONDS:.0f} s; {home.logs / 'up.log'} says why")
+
+
+def _opened(file: Path) -> BinaryIO:
+    try:
+        return file.open("ab")
+    except OSError as error:
+        raise unwritable(file, error) from error
 
 
 def _answers(home: Home) -> bool:

@@ -13,8 +13,12 @@ import time
 from collections.abc import Callable, Collection, Coroutine
 from typing import Any, Final
 
+import psutil
+
 from host.app.blueprints import Models, blueprint_for
 from host.app.embedded import EmbeddedService
+from host.app.ending import within
+from host.app.ray_service import RayService
 from host.app.version import VERSION
 from host.config.home import Home
 from host.config.load import load
@@ -24,16 +28,17 @@ from host.errors import ElisError, NotFound, ResourceBusy
 from host.groups.actor import Cluster, RemoteGroup
 from host.groups.port import GroupPort, Placement, Say
 from host.groups.views import instant
-from host.panel.directory import GroupStarting, HostView, NewGroup, ServiceView
+from host.panel.directory import GroupStarting, HostView, NewGroup
 from host.record.host_events import HostStarted, HostStopped
 from host.record.host_record import HostJournal
 
 _LOG: Final = logging.getLogger(__name__)
 
-LOOK_SECONDS: Final = 0.5  # how often Ray's own processes are looked after
-RESTART_PAUSE_SECONDS: Final = 1.0
-RESTART_PAUSE_MOST_SECONDS: Final = 30.0
+LOOK_SECONDS: Final = 0.25  # how often a group that is to become idle is looked at
 DRAIN_SECONDS: Final = 20.0  # OPS-1
+SILENT_SECONDS: Final = 4.0  # a group that does not answer for so long hangs; its doors answer in milliseconds
+STEP_SECONDS: Final = 2.0  # for what needs no more than a moment
+EMBEDDED_SECONDS: Final = 8.0  # closing, asking and forcing take up to 6
 
 
 class Supervisor:
@@ -51,16 +56,16 @@ class Supervisor:
     ) -> None:
         """`tool_names` are what a policy may name; `on_ray_started` is called on the loop after each start of Ray."""
         self._tool_names = tool_names
-        self._on_ray_started = on_ray_started
         self.failed = False  # a part that the host cannot do without ended by itself
+        self.stuck = False  # something did not end within its bound and has to be killed
         self._draining = False
         self._home = home
         self._settings = settings
         self._models = models
         self._record = record
         self._cluster = Cluster(home.root, home.keys / "ray")
+        self._ray = RayService(self._cluster, on_ray_started)
         self._embedded = EmbeddedService()
-        self._ray_state = ServiceView(name="ray", state="starting")
         self._launches = asyncio.Lock()  # Ray refuses a second actor of one name, and is told of one change at a time
         self._ready: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -80,19 +85,23 @@ class Supervisor:
             known = ", ".join(self._settings.groups) or "none"
             raise NotFound(f"there is no group {name!r}; the groups are: {known}")
         if name not in self._ready:
-            problem = self._ray_state.detail or "Ray is coming up"
+            if self._is_stopping:
+                raise ResourceBusy(f"the host is stopping, and group {name} with it; try again after its next start")
+            problem = self._ray.view().detail or "Ray is coming up"
             raise GroupStarting(f"group {name} is starting ({problem}); try again in a few seconds")
-        return _DrainingGroup(self._cluster, name) if self._draining else RemoteGroup(self._cluster, name)
+        return _DrainingGroup(self._cluster, name) if self._is_stopping else RemoteGroup(self._cluster, name)
 
     async def add(self, new: NewGroup) -> None:
         """Write the group into the settings and start it; raise SettingsError or ResourceBusy."""
+        self._refuse_while_stopping()
         if new.name in self._settings.groups:
             raise ResourceBusy(f"group {new.name} exists already")
         add_group(self._home.settings, new.name, self._tool_names, model=new.model)
         await self._follow_settings()
 
     async def remove(self, name: str, *, delete: bool) -> None:
-        """Stop the group and take it out of the settings; raise NotFound or SettingsError."""
+        """Stop the group and take it out of the settings; raise NotFound, ResourceBusy or SettingsError."""
+        self._refuse_while_stopping()
         if name not in self._settings.groups:
             raise NotFound(f"there is no group {name!r}")
         remove_group(self._home.settings, name, self._tool_names)
@@ -105,7 +114,7 @@ class Supervisor:
         self._settings = load(self._home.settings, self._tool_names)
         for name in self._settings.groups:
             self._home.group(name).prepare()
-        if self._ray_state.state == "running":
+        if self._ray.running:
             await self._end_removed()
             await self._launch_missing()
 
@@ -118,12 +127,20 @@ class Supervisor:
             started_at=instant(self._started_us),
             address=self.address,
             default_group=self._settings.host.default_group,
-            services=(self._ray_state, self._embedded.view()),
+            services=(self._ray.view(), self._embedded.view()),
         )
 
     def request_shutdown(self) -> None:
         """Ask the host to stop."""
         self._shutdown.set()
+
+    @property
+    def _is_stopping(self) -> bool:
+        return self._shutdown.is_set() or self._draining
+
+    def _refuse_while_stopping(self) -> None:
+        if self._is_stopping:
+            raise ResourceBusy("the host is stopping and takes no changes; try again after its next start")
 
     # Start and stop, each to be read from top to bottom (OPS-1)
 
@@ -139,57 +156,37 @@ class Supervisor:
         await self._shutdown.wait()
 
     async def stop(self, why: str) -> None:
-        """Refuse new work, let running turns end within a bound, leave the rest resumable, end the children."""
+        """Refuse new work, let running turns end within a bound, leave the rest resumable, end the children.
+
+        No step waits longer than its bound for what hangs; `stuck` then says that something is left to be killed.
+        """
         self._draining = True  # people can still stop, answer and watch what runs
-        groups = [RemoteGroup(self._cluster, name) for name in self._ready]
-        await _drained(groups)
-        self._ready.clear()
         for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._embedded.stop()
-        async with self._launches:
-            await asyncio.to_thread(self._cluster.stop)
-        await self._record.append(HostStopped(why=why))
+            task.cancel()  # nothing is started any more, nor started again
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=STEP_SECONDS)
+        groups = [RemoteGroup(self._cluster, name) for name in self._ready]
+        drained = asyncio.gather(*(_drained(group, lambda: not self._ray.alive()) for group in groups))
+        await within(DRAIN_SECONDS, "waiting for running turns", drained)
+        self._ready.clear()
+        ended = await asyncio.gather(
+            within(2 * EMBEDDED_SECONDS, "ending Ray", self._ray.stop()),
+            within(EMBEDDED_SECONDS, "ending the embedded model", self._embedded.stop()),
+        )
+        self.stuck = self._ray.stuck or not all(ended)
+        await within(STEP_SECONDS, "recording the end", self._record.append(HostStopped(why=why)))
+
+    def processes(self) -> list[psutil.Process]:
+        """Return Ray's processes, whoever is their parent by now."""
+        return self._cluster.folder.processes()
 
     async def _bring_up(self) -> None:
         async with asyncio.TaskGroup() as group:
             if self._models.need_embedded(self._settings):
                 group.create_task(self._embedded.start(), name="start the embedded model")
-            await self._start_ray()
+            await self._ray.start()
             await self._launch_missing()
-        await self._keep_ray()
-
-    async def _start_ray(self) -> None:
-        pause = RESTART_PAUSE_SECONDS
-        while True:
-            try:
-                await asyncio.to_thread(self._cluster.start)
-            except Exception as error:  # noqa: BLE001 - Ray's own failures have no common root; each is shown and tried again
-                _LOG.exception("Ray did not start")
-                detail = f"Ray did not start ({type(error).__name__}: {error}); it is tried again every {pause:.0f} s"
-                self._ray_state = ServiceView(name="ray", state="failed", detail=detail)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, RESTART_PAUSE_MOST_SECONDS)
-            else:
-                self._ray_state = ServiceView(name="ray", state="running")
-                self._on_ray_started()
-                return
-
-    async def _keep_ray(self) -> None:
-        """Start Ray again, and the groups with it, when one of its own processes is gone."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            if self._cluster.alive():
-                continue
-            _LOG.warning("a process of Ray is gone; Ray and the groups are started again")
-            self._ray_state = ServiceView(name="ray", state="starting", detail="Ray is being started again")
-            async with self._launches:
-                self._ready.clear()
-                with contextlib.suppress(Exception):  # what is left of a dead cluster may refuse to be shut down
-                    await asyncio.to_thread(self._cluster.stop)
-            await self._start_ray()
-            await self._launch_missing()
+        await self._ray.keep(self._ready.clear, self._launch_missing)
 
     async def _launch_missing(self) -> None:
         """Launch the groups that do not run; one whose model takes long to come keeps no other waiting (LANE-4)."""
@@ -201,18 +198,18 @@ class Supervisor:
         async with self._launches:
             if name in self._ready or name not in self._settings.groups:
                 return  # somebody else was faster
-            if self._draining or self._ray_state.state != "running":
+            if self._is_stopping or not self._ray.running:
                 return  # it is launched with the next start of the host, or of Ray
             address, key = self._embedded.address_and_key()
             blueprint = blueprint_for(name, self._home, self._settings, self._models, address, key)
-            await asyncio.to_thread(self._cluster.launch, blueprint)
+            await self._ray.call(self._cluster.launch, blueprint)
             self._ready.add(name)
 
     async def _end_removed(self) -> None:
         async with self._launches:
             for name in self._ready - set(self._settings.groups):
                 self._ready.discard(name)
-                await asyncio.to_thread(self._cluster.end, name)
+                await self._ray.call(self._cluster.end, name)
 
     def _own(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
@@ -240,22 +237,16 @@ class _DrainingGroup(RemoteGroup):
         raise ResourceBusy(f"the host is stopping; release {message} after its start")
 
 
-async def _drained(groups: list[RemoteGroup]) -> None:
-    """Wait until no lane runs, at most the bound; a group that does not answer counts as idle."""
-    until = time.monotonic() + DRAIN_SECONDS
-    await asyncio.gather(*(group.drain() for group in groups), return_exceptions=True)
-    while groups and time.monotonic() < until:
-        busy = [group for group in groups if await _is_busy(group)]
-        if not busy:
-            return
-        groups = busy
-        await asyncio.sleep(LOOK_SECONDS)
-
-
-async def _is_busy(group: RemoteGroup) -> bool:
-    try:
-        async with asyncio.timeout(2):
-            view = await group.view()
-    except (ElisError, TimeoutError):
-        return False
-    return any(lane.state == "running" for lane in view.lanes)
+async def _drained(group: RemoteGroup, over: Callable[[], bool]) -> None:
+    """Return when no lane of the group runs; one that is silent, or restarting, is not waited for."""
+    if over():
+        return
+    with contextlib.suppress(ElisError, TimeoutError):
+        async with asyncio.timeout(SILENT_SECONDS):
+            await group.drain()
+        while not over():
+            async with asyncio.timeout(SILENT_SECONDS):
+                view = await group.view()
+            if not any(lane.state == "running" for lane in view.lanes):
+                return
+            await asyncio.sleep(LOOK_SECONDS)

@@ -5,14 +5,20 @@ is bound, so that a name other than localhost counts as one that others reach.
 """
 
 import ipaddress
+import re
+from typing import Final
 from urllib.parse import urlsplit
+
+_LABEL: Final = "[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*\Z")
 
 
 def parse_listen(listen: str) -> tuple[str, int]:
     """Return host and port of `HOST:PORT` or `[V6]:PORT`, the host in lower case; raise ValueError."""
     parts = urlsplit(f"//{listen}")
     host = (parts.hostname or "").rstrip(".")
-    if not host or parts.port is None or "@" in listen or parts.path or parts.query or parts.fragment:
+    usable = listen.isprintable() and (is_address(host) or _NAME.match(host))
+    if not usable or parts.port is None or "@" in listen or parts.path or parts.query or parts.fragment:
         message = "not HOST:PORT"
         raise ValueError(message)
     return host, parts.port

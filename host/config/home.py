@@ -7,7 +7,6 @@ one host that may run on a home, and refuses to know what is inside the files. (
 import contextlib
 import fcntl
 import os
-import secrets
 import stat
 import time
 from collections.abc import Generator, Mapping
@@ -16,13 +15,12 @@ from typing import Final
 
 import msgspec
 
+from host.config import private, token
 from host.config.tls import leaf
 from host.errors import NotFound, PathViolation, ResourceBusy, SettingsError
 
 VARIABLE: Final = "ELIS_HOME"
 _PRIVATE_FOLDER: Final = 0o700
-_PRIVATE_FILE: Final = 0o600
-_TOKEN_BYTES: Final = 32  # 256 bits: not to be guessed, however fast the API answers
 _LOCK_TRIES: Final = 4  # `holder` takes the lock for an instant to look; a start beside it must not fail for that
 _LOCK_PAUSE_SECONDS: Final = 0.05
 _SIGNS: Final = (frozenset({"elis.toml"}), frozenset({"token", "groups"}))  # one name alone may be chance: /proc/keys
@@ -64,7 +62,7 @@ class GroupHome(msgspec.Struct, frozen=True, kw_only=True):
         return self.root / "charter.md"
 
     def prepare(self) -> None:
-        """Make the folders that are missing, for the owner only; raise SettingsError."""
+        """Make the folders that are missing, for the owner only; raise AuditFailure or SettingsError."""
         for folder in (self.root, self.workspace, self.memory, self.browser, self.skills):
             _private_folder(folder)
 
@@ -142,24 +140,22 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         return GroupHome(root=self.groups / name)
 
     def prepare(self) -> None:
-        """Make what is missing and take everybody else's rights away; raise SettingsError if that cannot be done."""
+        """Make what is missing and take everybody else's rights away; raise AuditFailure or SettingsError.
+
+        AuditFailure says that the disk takes nothing: no journal could be kept there either.
+        """
         _refuse_somebody_elses(self.root)
         for folder in (self.root, self.keys, self.run, self.logs, self.groups):
             _private_folder(folder)
-        if not self.token_file.exists():
-            _new_token(self.token_file)
-        self.token_file.chmod(_PRIVATE_FILE)
+        token.ensure(self.token_file)
 
     def token(self) -> str:
-        """Return the API token; raise NotFound where no host was ever started."""
-        try:
-            return self.token_file.read_text(encoding="ascii").strip()
-        except FileNotFoundError as error:
+        """Return the API token; raise NotFound where no host was ever started, SettingsError for one that is none."""
+        found = token.read(self.token_file)
+        if found is None:
             message = f"{self.root} holds no token: no host was started there yet; start one with `elis up`"
-            raise NotFound(message) from error
-        except (OSError, UnicodeDecodeError) as error:
-            message = f"{self.token_file} cannot be read ({error}); run this as the user who runs the host"
-            raise SettingsError(message) from error
+            raise NotFound(message)
+        return found
 
     def address(self) -> str:
         """Return the running host's base URL; raise ResourceBusy (exit 15) when none runs here.
@@ -173,11 +169,13 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         except (OSError, UnicodeDecodeError) as error:
             message = f"{self.address_file} cannot be read ({error}); run this as the user who runs the host"
             raise SettingsError(message) from error
+        if not text:
+            raise ResourceBusy(self.not_running())
         return text if "://" in text else f"http://{text}"
 
     def write_address(self, address: str) -> None:
         """Tell everybody who may read this home where the host listens, as ADDRESS:PORT; with TLS as https://…."""
-        _write_private(self.address_file, address + "\n")
+        private.replace(self.address_file, address + "\n")
 
     def keep_certificate(self, certificate: Path | None) -> None:
         """Copy the host's own certificate for the clients of this home, before `write_address`; None removes a copy.
@@ -185,13 +183,13 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         Neither the chain nor a key in the same file is copied: an authority's other customers are not to be trusted.
         """
         if certificate is None:
-            self.certificate.unlink(missing_ok=True)
+            _remove(self.certificate)
             return
-        _write_private(self.certificate, leaf(certificate.read_text(encoding="ascii", errors="replace")))
+        private.replace(self.certificate, leaf(certificate.read_text(encoding="ascii", errors="replace")))
 
     def forget_address(self) -> None:
         """The host listens no more."""
-        self.address_file.unlink(missing_ok=True)
+        _remove(self.address_file)
 
     def not_running(self) -> str:
         """Say that no host runs here, and what to do."""
@@ -203,7 +201,10 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
 
         The kernel lets go of the lock when the holder dies, however it dies, so a left-over file means nothing.
         """
-        descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_FILE)
+        try:
+            descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private.MODE)
+        except OSError as error:
+            raise private.unwritable(self.lock_file, error) from error
         try:
             if not _locked(descriptor):
                 holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
@@ -212,8 +213,9 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
                     "or give another home with --home DIR"
                 )
                 raise ResourceBusy(message)
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
+            with contextlib.suppress(OSError):  # a full disk: the number is only for other people's messages
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
             yield
         finally:
             os.close(descriptor)
@@ -221,9 +223,12 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
     def holder(self) -> int | None:
         """Return the process id of the host that holds this home (0: not known), None when nobody does."""
         try:
-            descriptor = os.open(self.lock_file, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(self.lock_file, os.O_RDONLY | os.O_CLOEXEC)  # also on a disk that cannot be written
         except FileNotFoundError:
             return None
+        except OSError as error:
+            message = f"{self.lock_file} cannot be read ({error.strerror}); run this as the user who runs the host"
+            raise SettingsError(message) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -266,9 +271,11 @@ def _private_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
         facts = folder.stat()
-    except OSError as error:
+    except (FileExistsError, NotADirectoryError) as error:
         message = f"the folder {folder} cannot be made ({error.strerror}); give another home with --home DIR"
         raise SettingsError(message) from error
+    except OSError as error:
+        raise private.unwritable(folder, error) from error
     if facts.st_uid != os.geteuid():
         message = (
             f"the folder {folder} belongs to user {facts.st_uid}, this is user {os.geteuid()}; "
@@ -276,24 +283,14 @@ def _private_folder(folder: Path) -> None:
         )
         raise SettingsError(message)
     if stat.S_IMODE(facts.st_mode) != _PRIVATE_FOLDER:
-        folder.chmod(_PRIVATE_FOLDER)
+        try:
+            folder.chmod(_PRIVATE_FOLDER)
+        except OSError as error:
+            raise private.unwritable(folder, error) from error
 
 
-def _new_token(path: Path) -> None:
-    with contextlib.suppress(FileExistsError):  # two starts at once: the first one's token stands
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE_FILE)
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(_TOKEN_BYTES) + "\n")
-            file.flush()
-            os.fsync(descriptor)
-
-
-def _write_private(path: Path, text: str) -> None:
-    """Replace `path` in one step, so that a reader sees the old text or the new one."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _PRIVATE_FILE)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(descriptor)
-    fresh.replace(path)
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise private.unwritable(path, error) from error

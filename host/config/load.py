@@ -17,6 +17,8 @@ from host.config.tables import Table, read
 from host.errors import SettingsError
 
 _LARGEST_BYTES: Final = 1_000_000  # nobody writes that much; a device or a log given by mistake is not read whole
+_DEEPEST: Final = 16  # tables and lists in one another; settings need six, and each recursion here is as deep
+_LARGEST_WHOLE: Final = 2**63 - 1  # what TOML holds
 _DEFAULT_OUTPUT_TOKENS: Final = ModelSettings(provider="openai").output_tokens
 
 
@@ -50,6 +52,9 @@ def parse(
     """Return the settings in `data`, the content of `path`, whose folder is the host's home; raises as `load` does."""
     document = _document(data, path)
     problems = Problems(str(path))
+    _check_shape(document, problems)
+    if error := problems.error():
+        raise error
     check_administrator(administrator, problems)
     for key in _with_userinfo(document):
         problems.add(
@@ -78,9 +83,27 @@ def _document(data: bytes, path: Path) -> Table:
         line = data.count(b"\n", 0, error.start) + 1
         message = f"{path}: line {line} is not UTF-8 text; save the file as UTF-8"
         raise SettingsError(message) from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also for a number with more digits than Python reads
         message = f"{path} is not TOML: {error}; mend that line (text needs quotes, a table is [name])"
         raise SettingsError(message) from None
+    except RecursionError:
+        message = f"{path} is nested too deeply to be settings; take out the lists or tables inside one another"
+        raise SettingsError(message) from None
+
+
+def _check_shape(document: Table, problems: Problems) -> None:
+    """Note what no reader or rule could work with: what lies too deep, and what is too large. Does not recurse."""
+    waiting: list[tuple[str, object, int]] = [("", document, 0)]
+    while waiting:
+        key, value, depth = waiting.pop()
+        if depth > _DEEPEST:
+            problems.add(key, "is nested too deeply", "take out the lists or tables inside one another")
+        elif isinstance(value, dict):
+            waiting += [(join(key, name), inner, depth + 1) for name, inner in cast("Table", value).items()]
+        elif isinstance(value, list):
+            waiting += [(key, inner, depth + 1) for inner in cast("list[object]", value)]
+        elif isinstance(value, int) and not -_LARGEST_WHOLE <= value <= _LARGEST_WHOLE:
+            problems.add(key, "is too large a number", "write a smaller one, or inf where there should be no limit")
 
 
 def _with_userinfo(value: object, key: str = "") -> Iterator[str]:

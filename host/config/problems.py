@@ -21,8 +21,9 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     later: bool = False  # right in itself, but this version does not do it yet
 
     def line(self) -> str:
-        """Return the problem in one line."""
-        return f"{self.key}: {self.wrong}; {self.remedy}" if self.key else f"{self.wrong}; {self.remedy}"
+        """Return the problem in one line that can be shown on a terminal, whatever stands in a key."""
+        text = f"{self.key}: {self.wrong}; {self.remedy}" if self.key else f"{self.wrong}; {self.remedy}"
+        return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 class Problems:

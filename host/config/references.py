@@ -5,6 +5,7 @@ message repeats what was written.
 """
 
 import re
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -37,6 +38,19 @@ def check(key: str, reference: str, problems: Problems) -> None:
             "what follows env: cannot be the name of a variable",
             'write the variable\'s name, "env:NAME", not the value; if a value stood here, treat it as known to others',
         )
+    elif scheme == "file" and (wrong := _no_path(rest)):
+        problems.add(key, wrong, 'write the path from /, as "file:/PATH"')
+
+
+def _no_path(text: str) -> str:
+    """Return what keeps `text` from being a path here; nothing for one that can be."""
+    if "\0" in text:
+        return "what follows file: cannot be a path"
+    try:
+        Path(text).expanduser()
+    except RuntimeError:
+        return "what follows file: begins with the home folder of a user who does not exist here"
+    return ""
 
 
 def has_userinfo(text: str) -> bool:

@@ -3,6 +3,7 @@
 Every rule notes problems and goes on. No rule touches the network or reads a secret.
 """
 
+import contextlib
 import math
 import os
 import re
@@ -61,6 +62,8 @@ def _check_edge(host: HostSettings, problems: Problems) -> None:
     if bool(host.tls_certificate) != bool(host.tls_key):
         missing = "tls_key" if host.tls_certificate else "tls_certificate"
         problems.add(f"host.{missing}", "is missing", "name both PEM files, tls_certificate and tls_key, or none")
+    for name in ("tls_certificate", "tls_key"):
+        _check_path(f"host.{name}", getattr(host, name), problems)
     if host.proxy_url and not _is_https_origin(host.proxy_url):
         remedy = 'write an origin such as "https://elis.example.org"'
         problems.add("host.proxy_url", "is not the https origin of a proxy", remedy)
@@ -71,9 +74,17 @@ def _check_edge(host: HostSettings, problems: Problems) -> None:
 def _is_https_origin(url: str) -> bool:
     try:
         parts = urlsplit(url)
+        plain = url.isprintable() and " " not in url and parts.port != 0
     except ValueError:
         return False
-    return parts.scheme == "https" and bool(parts.hostname) and not (parts.path.strip("/") or parts.query)
+    return plain and parts.scheme == "https" and bool(parts.hostname) and not (parts.path.strip("/") or parts.query)
+
+
+def _check_path(key: str, path: str, problems: Problems) -> bool:
+    if "\0" in path:
+        problems.add(key, "cannot be a path", "write the path from /")
+        return False
+    return True
 
 
 def _check_name(key: str, name: str, problems: Problems) -> None:
@@ -125,8 +136,9 @@ def _check_window(key: str, model: ModelSettings, problems: Problems) -> None:
 def _check_url(key: str, url: str, problems: Problems) -> None:
     remedy = 'write for example `base_url = "http://127.0.0.1:11434/v1"`'
     try:
-        parts = urlsplit(url)
-        complete = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        parts = urlsplit(url)  # it takes out line breaks and tabs by itself, and nobody else does
+        plain = url.isprintable() and " " not in url
+        complete = plain and parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         complete = False
         parts = None
@@ -167,6 +179,8 @@ def _check_timezone(key: str, name: str, problems: Problems) -> None:
 
 
 def _check_folder(key: str, folder: FolderSettings, home: Path, problems: Problems) -> None:
+    if not _check_path(key, folder.path, problems):
+        return
     path = Path(folder.path)
     if not path.is_absolute():
         problems.add(key, "is not a full path", "write the path from /")
@@ -221,4 +235,7 @@ def _check_secret(
 def _reference(reference: str | None) -> str:
     """Return a form in which two references to one secret are equal."""
     scheme, _, rest = (reference or "").partition(":")
-    return f"file:{os.path.realpath(Path(rest).expanduser())}" if scheme == "file" else f"{scheme}:{rest}"
+    if scheme == "file":
+        with contextlib.suppress(RuntimeError, ValueError):  # no path: told where the reference is judged
+            return f"file:{os.path.realpath(Path(rest).expanduser())}"
+    return f"{scheme}:{rest}"

@@ -4,7 +4,6 @@ Comments and order are the operator's; a change that would touch more than it sh
 their calls; a file is replaced in one step, so a reader sees the old text or the new one.
 """
 
-import contextlib
 import os
 import re
 import tomllib
@@ -16,6 +15,7 @@ import tomlkit
 import tomlkit.exceptions
 
 from host.config.load import parse
+from host.config.private import create, replace
 from host.config.tables import Table
 from host.errors import NotFound, PolicyViolation, ResourceBusy, SettingsError
 
@@ -53,21 +53,15 @@ write = "allow"
 execute = "ask"
 """
 
-_MODE: Final = 0o600
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def write_first(path: Path) -> bool:
-    """Write a first settings file with the group `main` unless `path` exists; tell whether one was written."""
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
-    except FileExistsError:
-        return False
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(FIRST)
-        file.flush()
-        os.fsync(descriptor)
-    return True
+    """Write a first settings file with the group `main` unless `path` exists; tell whether one was written.
+
+    Raises AuditFailure or SettingsError where it cannot be written; nothing of it is left then.
+    """
+    return create(path, FIRST)
 
 
 def add_group(path: Path, name: str, tool_names: Collection[str] | None = None, *, model: str = "") -> None:
@@ -98,10 +92,10 @@ def remove_group(path: Path, name: str, tool_names: Collection[str] | None = Non
     if parse(before.encode(), path, tool_names).host.default_group == name:
         message = f"{name} is the default group; name another one as host.default_group in {path} first"
         raise PolicyViolation(message)
-    document = tomlkit.parse(before)
     try:
+        document = tomlkit.parse(before)
         del cast("Table", document["groups"])[name]
-    except (KeyError, tomlkit.exceptions.TOMLKitError) as error:
+    except (KeyError, ValueError, RecursionError, tomlkit.exceptions.TOMLKitError) as error:
         raise SettingsError(_by_hand(path, name)) from error
     after = tomlkit.dumps(document)
     expected = tomllib.loads(before)
@@ -141,27 +135,17 @@ def _groups(text: str, path: Path) -> Table:
 def _parsed(text: str) -> Table | None:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return None
 
 
 def _replace(path: Path, before: str, after: str) -> None:
-    """Put `after` in the place of `before`; raise ResourceBusy if somebody else wrote meanwhile."""
+    """Put `after` in the place of `before`; raise as `replace`, and ResourceBusy if somebody else wrote meanwhile."""
     real = Path(os.path.realpath(path))  # an operator may keep the file elsewhere and link it here
-    fresh = real.with_name(f".{real.name}.{os.getpid()}.new")
-    try:
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _MODE)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(after.encode("utf-8"))
-            file.flush()
-            os.fsync(descriptor)
+
+    def unchanged() -> None:
         if _read(path) != before:
             message = f"{path} was changed by somebody else just now; try again"
             raise ResourceBusy(message)
-        fresh.replace(real)
-    except OSError as error:
-        message = f"{path} cannot be written ({error.strerror}); make room or mend its rights, then try again"
-        raise SettingsError(message) from error
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            fresh.unlink()
+
+    replace(real, after, before=unchanged)

@@ -7,11 +7,8 @@ Every socket of Ray listens on loopback, its token is a file of ours, and its se
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import os
-import secrets
-import shutil
 import sys
 import threading
 import time
@@ -21,6 +18,7 @@ from typing import Any, Final, TypeVar, cast
 
 import psutil
 
+from host.config import token
 from host.errors import ElisError, ResourceBusy
 from host.groups.assembly import Blueprint, open_group
 from host.groups.group import Group
@@ -38,6 +36,7 @@ from host.groups.port import (
     Verified,
     Watched,
 )
+from host.groups.ray_folder import RayFolder
 from host.telemetry import configure
 from host.vault.masking import Masker
 
@@ -46,6 +45,7 @@ os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 os.environ["RAY_AUTH_MODE"] = "token"
 os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # what Ray 2.60 warns about otherwise
+os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # else a call that comes after the end starts a second Ray in /tmp/ray
 
 import ray
 import ray.exceptions
@@ -62,6 +62,8 @@ ORPHAN_LOOK_SECONDS: Final = 0.25
 RETRY_SECONDS: Final = 0.1
 RESTART_PAUSE_SECONDS: Final = 1.0
 RESTART_PATIENCE_SECONDS: Final = 20.0  # a killed actor answers again after about 2 s, and may wait 10 s for its lock
+
+STOPPING: Final = "the host is stopping; try again after its next start"
 
 DOORS: Final = {"control": 64, "chat": 64, "look": 512}
 
@@ -141,28 +143,30 @@ def _end_with_parent() -> None:
 
 
 class Cluster:
-    """The Ray of one host: started, watched and ended by the supervisor. Methods block; call them off the loop."""
+    """The Ray of one host. What blocks is called from one thread that lasts: Ray's servers die with the thread."""
 
     def __init__(self, home: Path, token_file: Path) -> None:
-        """Use a short folder under /tmp, because socket paths end at 107 bytes."""
-        digest = hashlib.blake2b(str(home).encode(), digest_size=4).hexdigest()
-        self._folder = Path("/tmp") / f"elis-{os.getuid()}-{digest}"  # noqa: S108 - made 0700 and checked below
+        self.folder: Final = RayFolder(home)
+        self.closed = False  # the host is stopping: no call is made any more
         self._token_file = token_file
+        self._submitting = threading.Lock()
         self._actors: dict[str, Any] = {}
+        self._calls: set[asyncio.Future[Any]] = set()
         self._processes: list[psutil.Process] = []
 
     def start(self) -> None:
         """Start Ray and wait until it answers; leftovers of an earlier start are ended first."""
-        self._sweep()
-        self._write_token()
+        self.folder.sweep()
+        self.write_token()
         os.environ["RAY_AUTH_TOKEN_PATH"] = str(self._token_file)
         _RAY.init(
+            address="local",  # whatever $RAY_ADDRESS says
             include_dashboard=False,
             log_to_driver=False,
             configure_logging=False,
             num_cpus=max(2, os.cpu_count() or 2),
             object_store_memory=OBJECT_STORE_BYTES,
-            _temp_dir=str(self._folder),
+            _temp_dir=str(self.folder.path),
         )
         self._processes = [
             child
@@ -172,63 +176,74 @@ class Cluster:
 
     def alive(self) -> bool:
         """Whether Ray's own processes still run."""
-        return bool(self._processes) and all(
-            process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in self._processes
-        )
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return bool(self._processes) and all(
+                process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in self._processes
+            )
+        return False
 
     def stop(self) -> None:
         """End all actors and Ray itself."""
-        self._actors.clear()
+        with self._submitting:
+            self._actors.clear()
         _RAY.shutdown()
         self._processes = []
-        self._sweep()
+        self.folder.sweep()
+
+    def close(self) -> None:
+        """Refuse calls from now on and break off those that wait for an answer; called on their loop."""
+        with self._submitting:
+            self.closed = True
+            self._actors.clear()
+        for call in self._calls:
+            call.cancel()
 
     def launch(self, blueprint: Blueprint) -> None:
-        """Start the actor of a group; it is not waited for (LANE-4)."""
+        """Start the actor of a group; it is not waited for (LANE-4). Raises ResourceBusy when the host stops."""
+        if self.closed:
+            raise ResourceBusy(STOPPING)
         remote = _RAY.remote(concurrency_groups=DOORS, num_cpus=0, max_restarts=-1, max_task_retries=0)(GroupActor)
-        self._actors[blueprint.name] = remote.options(name=f"group-{blueprint.name}").remote(blueprint)
+        actor = remote.options(name=f"group-{blueprint.name}").remote(blueprint)
+        with self._submitting:
+            if not self.closed:
+                self._actors[blueprint.name] = actor
 
     def end(self, name: str) -> None:
         """End the actor of a group."""
-        actor = self._actors.pop(name, None)
+        with self._submitting:
+            actor = self._actors.pop(name, None)
         if actor is not None:
             with contextlib.suppress(ray.exceptions.RayError, TimeoutError):
                 _RAY.get(actor.close.remote(), timeout=5)
             _RAY.kill(actor)
 
-    def actor(self, name: str) -> Any:  # noqa: ANN401 - Ray's handles have no type
-        """Return the handle of a group's actor; raise ResourceBusy before it is launched."""
-        actor = self._actors.get(name)
-        if actor is None:
-            raise ResourceBusy(f"group {name} is starting; try again in a few seconds")
-        return actor
+    async def call(self, name: str, call: Callable[[Any], Awaitable[T]]) -> T:
+        """Make a call to a group's actor; raise ResourceBusy before it is launched and when the host stops."""
+        answer = asyncio.ensure_future(self._submit(name, call))
+        self._calls.add(answer)
+        answer.add_done_callback(self._calls.discard)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not self.closed or (task is not None and task.cancelling()):
+                raise
+            raise ResourceBusy(STOPPING) from None
 
-    def _write_token(self) -> None:
+    def _submit(self, name: str, call: Callable[[Any], Awaitable[T]]) -> Awaitable[T]:
+        """Hand the call to Ray; under the lock, so that none comes after its end."""
+        with self._submitting:
+            if self.closed:
+                raise ResourceBusy(STOPPING)
+            actor = self._actors.get(name)
+            if actor is None:
+                raise ResourceBusy(f"group {name} is starting; try again in a few seconds")
+            return call(actor)
+
+    def write_token(self) -> None:
+        """Make the file with Ray's token unless there is one."""
         self._token_file.parent.mkdir(parents=True, exist_ok=True)
-        if not self._token_file.exists():
-            descriptor = os.open(self._token_file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                file.write(secrets.token_hex(32))
-
-    def _sweep(self) -> None:
-        """End processes that an earlier host left in our own session folder, and remove it."""
-        marker = f"{self._folder}/"
-        leftovers = [process for process in psutil.process_iter(["cmdline", "uids"]) if _belongs(process, marker)]
-        for process in leftovers:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
-        psutil.wait_procs(leftovers, timeout=5)
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._folder.mkdir(mode=0o700, parents=False, exist_ok=True)
-        if self._folder.stat().st_uid != os.getuid():
-            raise ResourceBusy(f"{self._folder} belongs to another user; remove it and start again")
-
-
-def _belongs(process: psutil.Process, marker: str) -> bool:
-    if process.pid == os.getpid():
-        return False
-    command: list[str] = process.info["cmdline"] or []
-    return any(marker in argument for argument in command)
+        token.ensure(self._token_file)
 
 
 class RemoteGroup:
@@ -326,7 +341,7 @@ class RemoteGroup:
 
     async def _once(self, call: Callable[[Any], Awaitable[T]]) -> T:
         try:
-            return await call(self._cluster.actor(self._name))
+            return await self._cluster.call(self._name, call)
         except ray.exceptions.RayTaskError as error:
             cause: object = error.cause
             if isinstance(cause, ElisError):

@@ -16,6 +16,8 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
 from host.config.edge import is_loopback
+from host.config.token import is_usable
+from host.errors import SettingsError
 from host.panel.knocks import Backoff, Tally, bare_address, network_of
 from host.panel.listen import Site, host_name
 from host.panel.problems import Forbidden, NotSignedIn, TooManyAttempts, WrongHost
@@ -51,7 +53,10 @@ class Door:
         now_us: Callable[[], int],
         rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Take the API token and the stores; `rest` waits for seconds."""
+        """Take the API token and the stores; `rest` waits for seconds. Raises SettingsError for an unusable token."""
+        if not is_usable(token):  # an empty one would be matched by an empty header
+            message = "the API token is empty or can be guessed; remove the file `token` of the home and start again"
+            raise SettingsError(message)
         self._token = token
         self._site = site
         self._sessions = sessions
