@@ -9,6 +9,7 @@ JournalError
 │   └── JournalClosed     the journal was closed here
 ├── QueryRefused          a read was asked that cannot be run
 ├── SearchError           a search that cannot be answered; never an empty answer instead
+│   └── BadQuery          there is nothing, or too much, to look for
 ├── MissingBody           no body with that hash (also a KeyError)
 └── UnitMisused           a unit of work left its bounds
 
@@ -69,6 +70,10 @@ class QueryRefused(JournalError):
 
 class SearchError(JournalError):
     """The search could not be carried out."""
+
+
+class BadQuery(SearchError):
+    """What is looked for makes no search."""
 
 
 class MissingBody(JournalError, KeyError):

@@ -7,7 +7,7 @@ what is to be derived from them in the same transaction is handed in.
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final, Generic, Self, TypeVar
@@ -153,6 +153,12 @@ class Journal(Generic[E]):
     def verify(self) -> Verdict:
         """Check the whole file and name the first row that does not fit."""
         return self._reader.verify()
+
+    def difference(
+        self, tables: Mapping[str, str], project: Project[E], *, prepare: Callable[[Transaction], None]
+    ) -> str:
+        """Return in what the projections differ from what the events give, see `Reader.difference`."""
+        return self._reader.difference(tables, project, prepare)
 
     def listen(self, callback: Callable[[int], None]) -> Callable[[], None]:
         """Call `callback` with the last sequence after each commit, on the writer thread; return how to end that."""

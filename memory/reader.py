@@ -6,14 +6,15 @@ alone. Nothing is ever written here.
 
 import contextlib
 import sqlite3
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Generic
 
 import msgspec
 
 from memory import audit, bodies
-from memory.entries import Codec, E, Hit, Stored, Verdict
+from memory.derived import Replayed, private
+from memory.entries import Codec, E, Hit, Stored, Transaction, Verdict
 from memory.errors import JournalDamaged, MissingBody, QueryRefused, SearchError
 from memory.pool import Pool
 from memory.schema import version_of
@@ -128,6 +129,33 @@ class Reader(Generic[E]):
         """Check the whole file; takes about 5 s for a million events."""
         with self._pool.borrow() as connection:
             return audit.verify(connection)
+
+    def difference(
+        self,
+        tables: Mapping[str, str],
+        project: Callable[[Transaction, Stored[E]], None],
+        prepare: Callable[[Transaction], None],
+    ) -> str:
+        """Return in what the projections differ from what the events give, in a sentence; empty for nothing.
+
+        `prepare` makes the tables, `project` fills them from each event, `tables` names them, each with a query of all
+        its rows in an order. All but the last events are replayed before the state is taken in which tables and events
+        are compared, so that no long snapshot keeps the log from being folded. Raises JournalError.
+        """
+        with private(prepare) as scratch:
+            replayed = Replayed(scratch, self.stored, project)
+            more = True
+            while more:
+                with self._pool.borrow() as connection:
+                    more = replayed.page(connection)
+            with self._pool.borrow() as connection:
+                connection.execute("BEGIN")
+                try:
+                    while replayed.page(connection):
+                        pass
+                    return replayed.difference(connection, tables)
+                finally:
+                    connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close every connection; later reads raise JournalClosed."""

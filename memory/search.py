@@ -18,7 +18,7 @@ import msgspec
 
 from memory import analyser
 from memory.entries import Codec, Hit
-from memory.errors import SearchError
+from memory.errors import BadQuery, SearchError
 from memory.statements import query
 
 _HAS_MARK: Final = query("search", "has_mark")
@@ -67,15 +67,15 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, text: str, *, limit: int, newest_first: bool, before: int | None) -> "Query":
-        """Read a plain text; raise SearchError where there is nothing in it to look for."""
+        """Read a plain text; raise BadQuery where there is nothing in it to look for."""
         if len(text) > _QUERY_CHARS:
             message = f"the search text has {len(text)} characters; give at most {_QUERY_CHARS}"
-            raise SearchError(message)
+            raise BadQuery(message)
         stretches = analyser.fold(text).split()
         terms = tuple(term for term in map(Term.read, stretches) if term.literal or term.words)
         if not terms:
             message = f"nothing to look for in {text!r}; give a word, a letter, or three characters in a row"
-            raise SearchError(message)
+            raise BadQuery(message)
         literal_first = any(not stretch.isalnum() for stretch in stretches)
         bound = _LARGEST if before is None else before
         return cls(terms=terms, limit=limit, newest_first=newest_first, before=bound, literal_first=literal_first)

@@ -3,7 +3,6 @@
 import asyncio
 import sys
 from typing import Annotated, Final, Literal
-from urllib.parse import quote
 
 import msgspec
 import typer
@@ -11,7 +10,7 @@ import typer
 from host.cli import views
 from host.cli.asking import RECONNECT_SECONDS, Patience
 from host.cli.call import Call, HomeOption, JsonOption, print_json
-from host.cli.client import UNKNOWN_NAME, Api, Failure, group_path
+from host.cli.client import Api, Failure, group_path, path_of
 from host.groups.port import ApprovalView, EventView, Settlement
 from host.stops import Reason
 
@@ -54,7 +53,7 @@ async def _list(api: Api, call: Call, group: str, after: int) -> None:
                 sys.stdout.write(separator + msgspec.json.encode(event).decode())
                 separator = ","
             else:
-                call.out.print(views.event_line(event))
+                call.out.line(*views.event_line(event))
         if len(page) < _PAGE:
             break
         after = page[-1].seq
@@ -76,7 +75,7 @@ async def _follow(call: Call, group: str, after: int) -> None:
                         if call.json:
                             print_json(item)
                         else:
-                            call.out.print(views.event_line(item))
+                            call.out.line(*views.event_line(item))
         except Failure as failure:
             if failure.exit_code != Reason.RESOURCE_BUSY.exit_code:
                 raise
@@ -119,10 +118,7 @@ def deny(
 
 
 def _settle(call: Call, approval: str, verdict: str, text: str) -> None:
-    if not approval.strip():
-        message = "give the ID of a question"
-        raise Failure(message, UNKNOWN_NAME)
     body = {"verdict": verdict, "text": text}
-    result = call.run(lambda api: api.post(f"/approvals/{quote(approval, safe='')}", Settlement, body))
+    result = call.run(lambda api: api.post(path_of("approvals", approval), Settlement, body))
     words = f"{result.verdict}" if result.settled else f"was settled before: {result.verdict} by {result.by}"
-    call.print(result, lambda out: views.plain(out, f"{result.id} {words}"))
+    call.print(result, lambda out: out.line(f"{result.id} {words}"))

@@ -13,9 +13,9 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 import typer
-from rich.console import Console
 
 from host.cli.client import Api
+from host.cli.screen import Screen
 from host.config.home import Home
 
 T = TypeVar("T")
@@ -43,8 +43,8 @@ class Call:
             json, home = json or before.json, home or before.home
         self.json = json
         self.home = Home.find(home, os.environ)
-        self.out = Console(highlight=False, soft_wrap=True)
-        self.err = Console(stderr=True, highlight=False, soft_wrap=True)
+        self.out = Screen()
+        self.err = Screen(file=sys.stderr)
 
     def run(self, work: Callable[[Api], Awaitable[T]]) -> T:
         """Do `work` with the running host's API."""
@@ -55,7 +55,7 @@ class Call:
 
         return asyncio.run(connected())
 
-    def print(self, answer: Any, show: Callable[[Console], None]) -> None:  # noqa: ANN401 - any record
+    def print(self, answer: Any, show: Callable[[Screen], None]) -> None:  # noqa: ANN401 - any record
         """Print `answer` as JSON, or have `show` print it for people."""
         if self.json:
             print_json(answer)
@@ -64,7 +64,7 @@ class Call:
 
     def note(self, text: str) -> None:
         """Say something beside the answer."""
-        self.err.print(text, markup=False)
+        self.err.line(text)
 
 
 def print_json(answer: Any) -> None:  # noqa: ANN401 - any record

@@ -6,6 +6,7 @@ Failure, never a status code. (The contract: Command line, HTTP.)
 
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator
 from http import HTTPStatus
@@ -31,7 +32,9 @@ _ANSWER_SECONDS: Final = 120.0  # a check of a journal with a million events tak
 _HEARTBEATS_SECONDS: Final = 60.0  # a stream says something every 15 s; four silences are a dead connection
 
 USAGE: Final = 2
-UNKNOWN_NAME: Final = 1
+UNKNOWN_NAME: Final = 1  # also where what is asked for makes no sense
+_SHORT: Final = 60  # characters of a name that is none
+_NAME: Final = re.compile(r"(?!\.{1,2}$)[^\x00-\x20\x7f/\\]{1,200}")  # whatever could be one, in an address too
 
 
 class Failure(Exception):
@@ -126,7 +129,7 @@ class Api:
 
         The iterator raises Failure when the group cannot be reached, LostConnection when the host goes away.
         """
-        url = f"{self._address}{PREFIX}/groups/{quote(group, safe='')}/events"
+        url = self._address + PREFIX + group_path(group, "events")
         timeout = httpx2.Timeout(_HEARTBEATS_SECONDS, connect=_CONNECT_SECONDS)
         headers = {"Accept": "text/event-stream", "Last-Event-ID": str(after)}
         with self._translated():
@@ -197,8 +200,18 @@ _JSON: Final = {"Content-Type": "application/json", "Accept": "application/json"
 
 
 def group_path(group: str, *rest: str | int) -> str:
-    """Return the API path of a group or of something in it; names and ids may hold anything."""
-    return "/".join(["/groups", *(quote(str(part), safe="") for part in (group, *rest))])
+    """Return the API path of a group or of something in it; raise Failure for what can be no name or id."""
+    return path_of("groups", group, *rest)
+
+
+def path_of(*parts: str | int) -> str:
+    """Return an API path; raise Failure for a part that would lead elsewhere, for nothing has such a name or id."""
+    for part in map(str, parts):
+        if not _NAME.fullmatch(part):
+            shown = repr(part if len(part) <= _SHORT else part[:_SHORT] + "…")
+            message = f"nothing is called {shown}: names and ids have at least one character, no blank and no slash"
+            raise Failure(message, UNKNOWN_NAME)
+    return "".join(f"/{quote(str(part), safe='')}" for part in parts)
 
 
 def _decode(response: httpx2.Response, kind: type[T]) -> T:
@@ -212,6 +225,8 @@ def _failure(response: httpx2.Response) -> Failure:
     except msgspec.DecodeError:
         problem = _Problem(title=response.reason_phrase)
     if response.status_code == HTTPStatus.NOT_FOUND:
+        return Failure(problem.detail or problem.title, UNKNOWN_NAME)
+    if response.status_code in {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}:
         return Failure(problem.detail or problem.title, UNKNOWN_NAME)
     if response.status_code in {HTTPStatus.UNAUTHORIZED, HTTPStatus.MISDIRECTED_REQUEST}:
         message = f"what listens there is not the host of this home: {problem.detail or problem.title}"

@@ -34,7 +34,7 @@ def add(
     """Add a group to elis.toml and start it."""
     call = Call(context, json=json, home=home)
     view = call.run(lambda api: api.post("/groups", GroupView, {"name": name, "model": model}))
-    call.print(view, lambda out: views.plain(out, f"added {view.name}"))
+    call.print(view, lambda out: out.line(f"added {view.name}"))
 
 
 def list_groups(context: typer.Context, *, json: JsonOption = False, home: HomeOption = None) -> None:
@@ -69,4 +69,4 @@ def remove(
     call = Call(context, json=json, home=home)
     call.run(lambda api: api.delete(group_path(name), dict[str, Any], delete="true" if delete else "false"))
     kept = "" if delete else f"; its folder {call.home.group(name).root} stays"
-    call.print({"removed": name, "deleted": delete}, lambda out: views.plain(out, f"removed {name}{kept}"))
+    call.print({"removed": name, "deleted": delete}, lambda out: out.line(f"removed {name}{kept}"))

@@ -5,12 +5,11 @@ import time
 from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from host.cli import views
 from host.cli.call import Call, HomeOption, JsonOption, print_json
 from host.cli.client import Api, Failure
+from host.cli.screen import Screen
 from host.cli.shapes import HostState, LoginLink
 from host.config.home import Home
 from host.faults import POINTS
@@ -54,7 +53,7 @@ def down(context: typer.Context, *, json: JsonOption = False, home: HomeOption =
 
     call.run(work)
     asyncio.run(_gone(call.home))
-    call.print({"stopped": True, "pid": pid}, lambda out: views.plain(out, "the host has stopped"))
+    call.print({"stopped": True, "pid": pid}, lambda out: out.line("the host has stopped"))
 
 
 async def _gone(home: Home) -> None:
@@ -87,7 +86,7 @@ def doctor(
     if faults:
         points = [{"name": name, "when": when} for name, when in POINTS.items()]
         rows = tuple((name, when) for name, when in POINTS.items())
-        call.print(points, lambda out: views.table(out, ("point", "when"), rows, "no fault points"))
+        call.print(points, lambda out: out.table(("point", "when"), rows, "no fault points"))
         return
     from host.app.doctor import check  # noqa: PLC0415 - it loads Ray and more, which no other command waits for
 
@@ -96,15 +95,15 @@ def doctor(
     raise typer.Exit(0 if all(item.ok for item in findings) else 1)
 
 
-def _findings(out: Console, rows: list[tuple[str, bool, str, str]]) -> None:
+def _findings(out: Screen, rows: list[tuple[str, bool, str, str]]) -> None:
     for name, ok, detail, fix in rows:
-        out.print(Text.assemble(("ok   ", "green") if ok else ("WRONG", "bold red"), f" {name}: {detail}"))
+        out.line(("ok   ", "green") if ok else ("WRONG", "bold red"), f" {name}: {detail}")
         if not ok and fix:
-            views.plain(out, f"      {fix}")
+            out.line(f"      {fix}")
 
 
 def panel(context: typer.Context, *, json: JsonOption = False, home: HomeOption = None) -> None:
     """Print a fresh link that signs one browser in."""
     call = Call(context, json=json, home=home)
     link = call.run(lambda api: api.post("/login-links", LoginLink))
-    call.print(link, lambda out: views.plain(out, link.url))
+    call.print(link, lambda out: out.line(link.url))

@@ -4,11 +4,11 @@ import sys
 from typing import Annotated, Literal
 
 import typer
-from rich.text import Text
 
 from host.cli import views
 from host.cli.call import Call, HomeOption, JsonOption
 from host.cli.client import Api, group_path
+from host.cli.screen import Screen
 from host.cli.transcript import conversation
 from host.groups.port import EventView, Found, Verified
 from host.stops import Reason
@@ -42,7 +42,7 @@ def journal(  # noqa: PLR0913 - one command with four actions, as the contract w
             _print_request(call, group, what, request)
         case "show":
             events = call.run(lambda api: api.get(group_path(group, "turns", what), tuple[EventView, ...]))
-            call.print(events, lambda out: out.print(Text("\n").join(conversation(events))))
+            call.print(events, lambda out: _read_aloud(out, events))
         case "search":
             path = group_path(group, "journal", "search")
             hits = call.run(lambda api: api.get(path, tuple[Found, ...], text=what, limit=limit))
@@ -53,6 +53,11 @@ def journal(  # noqa: PLR0913 - one command with four actions, as the contract w
             raise typer.Exit(0 if verdict.ok else Reason.AUDIT_FAILURE.exit_code)
         case "export":
             call.run(lambda api: _export(api, group))
+
+
+def _read_aloud(out: Screen, events: tuple[EventView, ...]) -> None:
+    for line in conversation(events):
+        out.line(*line)
 
 
 def _print_request(call: Call, group: str, turn: str, seq: int) -> None:

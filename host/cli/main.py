@@ -1,14 +1,16 @@
 """The command `elis`: puts the commands together and is the one boundary where failures become exit codes."""
 
+import io
 import sys
-from typing import Final, NoReturn
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
 
 import typer
-from rich.console import Console
 
 from host.cli import answering, groups, hosting, journal, talking
 from host.cli.call import Before, HomeOption, JsonOption
-from host.cli.client import Failure
+from host.cli.client import USAGE, Failure
+from host.cli.screen import Screen
 from host.errors import ElisError, NotFound, SettingsError
 
 USAGE_EXIT: Final = 1
@@ -34,7 +36,13 @@ def before(context: typer.Context, *, json: JsonOption = False, home: HomeOption
 def run() -> NoReturn:
     """Run the command that the arguments name and exit with its code."""
     try:
-        app(prog_name="elis")
+        _check(sys.argv[1:])
+        # not standalone, which would print what the library has to say past our screen
+        sys.exit(app(prog_name="elis", standalone_mode=False))
+    except typer.TyperException as error:
+        _say_usage(error)
+    except typer.Abort:
+        sys.exit(USAGE_EXIT)
     except Failure as failure:
         _say(failure.message)
         sys.exit(failure.exit_code)
@@ -44,11 +52,29 @@ def run() -> NoReturn:
     except ElisError as error:
         _say(error.message)
         sys.exit(error.reason.exit_code)
-    sys.exit(0)
+
+
+def _check(arguments: Sequence[str]) -> None:
+    """Raise Failure for an argument that is no text; the path of a home may be any bytes."""
+    before = ""
+    for place, argument in enumerate(arguments, start=1):
+        is_path = before == "--home" or argument.startswith("--home=")
+        if not is_path and any("\ud800" <= character <= "\udfff" for character in argument):
+            message = f"argument {place} is not UTF-8: {argument[:80]}; convert it first, for example with iconv"
+            raise Failure(message, USAGE)
+        before = argument
+
+
+def _say_usage(error: Any) -> NoReturn:  # noqa: ANN401 - the library's exceptions, which declare less than they have
+    """Print what the library says of wrong usage, and exit with its code."""
+    words = io.StringIO()
+    error.show(words)
+    Screen(file=sys.stderr).line(words.getvalue().rstrip("\n"))
+    sys.exit(error.exit_code)
 
 
 def _say(message: str) -> None:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"elis: {message}", markup=False)
+    Screen(file=sys.stderr).line(f"elis: {message}")
 
 
 if __name__ == "__main__":

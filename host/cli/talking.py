@@ -9,7 +9,7 @@ import typer
 from host.cli import asking, views
 from host.cli.call import Call, HomeOption, JsonOption, print_json
 from host.cli.client import group_path
-from host.cli.screen import Terminal
+from host.cli.meanwhile import Meanwhile
 from host.groups.port import Placement, Queued, Stopped
 from host.stops import Reason
 
@@ -52,7 +52,7 @@ def ask(  # noqa: PLR0913 - the options of the contract
     if detach:
         _detached(call, order)
         return
-    with Terminal(call.err, group, quiet=call.json) as screen:
+    with Meanwhile(call.err, group, quiet=call.json) as screen:
         answer = asyncio.run(asking.ask(call.home, order, screen))
     if call.json:
         print_json(answer)
@@ -70,16 +70,24 @@ def _detached(call: Call, order: asking.Order) -> None:
         raise typer.Exit(Reason.TIMED_OUT.exit_code)
     call.print(
         {"turn": placement.turn, "disposition": placement.disposition, "position": placement.position},
-        lambda out: views.plain(out, _placed(placement)),
+        lambda out: out.line(_placed(placement)),
     )
 
 
 def _text(text: str) -> str:
-    said = sys.stdin.read() if text == "-" else text
+    said = _read_input() if text == "-" else text
     if not said.strip():
         message = "TEXT needs words"
         raise typer.BadParameter(message)
     return said
+
+
+def _read_input() -> str:
+    try:
+        return sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        message = f"standard input is not UTF-8 from byte {error.start} on; convert it first, for example with iconv"
+        raise typer.BadParameter(message) from error
 
 
 def _priority(*, now: bool, turn: bool, later: bool) -> str:
@@ -110,7 +118,7 @@ def stop(
     result = call.run(lambda api: api.post(path, Stopped, {"lane": lane, "all": everything}))
     turns = ", ".join(result.turns) or "nothing ran"
     held = f"; {result.held} held messages wait for `elis queue {group}`" if result.held else ""
-    call.print(result, lambda out: views.plain(out, f"stopped: {turns}{held}"))
+    call.print(result, lambda out: out.line(f"stopped: {turns}{held}"))
 
 
 def queue(
@@ -136,7 +144,7 @@ def queue(
     path = group_path(group, "queue", message, action)
     if action == "release":
         placement = call.run(lambda api: api.post(path, Placement))
-        call.print(placement, lambda out: views.plain(out, _placed(placement)))
+        call.print(placement, lambda out: out.line(_placed(placement)))
     else:
         call.run(lambda api: api.post(path, dict[str, Any]))
-        call.print({"dropped": message}, lambda out: views.plain(out, f"dropped {message}"))
+        call.print({"dropped": message}, lambda out: out.line(f"dropped {message}"))

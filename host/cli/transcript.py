@@ -6,24 +6,25 @@ Pure: events in, lines out. Every line says whose words they are; the sequence n
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from rich.text import Text
+import msgspec
 
+from host.cli.screen import Piece, visible
 from host.groups.port import EventView
 
 _RESULT_LINES: Final = 20  # of a result; the whole one is in the event
 
 
-def conversation(events: Iterable[EventView]) -> Iterator[Text]:
+def conversation(events: Iterable[EventView]) -> Iterator[tuple[Piece, ...]]:
     """Yield the lines of a turn's conversation; events that nobody says anything with are left out."""
     for event in events:
         spoken = _spoken(event)
         if spoken is None:
             continue
         who, style, words = spoken
-        lines = words.splitlines() or [""]
-        yield Text.assemble((f"{event.seq:>6} ", "dim"), (f"{who}: ", style), lines[0])
-        for line in lines[1:]:
-            yield Text(" " * 7 + line)
+        first, *more = visible(words).removesuffix("\n").split("\n")
+        yield (f"{event.seq:>6} ", "dim"), (f"{who}: ", style), first
+        for line in more:
+            yield (" " * 7 + line,)
 
 
 def _spoken(event: EventView) -> tuple[str, str, str] | None:
@@ -98,11 +99,16 @@ def _end(data: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _arguments(arguments: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    return ", ".join(f"{name}={_exact(value)}" for name, value in arguments.items())
+
+
+def _exact(value: object) -> str:
+    """Return a value in one line, its quotes around it."""
+    return msgspec.json.encode(value).decode()
 
 
 def _cut(text: str) -> str:
-    lines = text.splitlines()
+    lines = text.split("\n")
     if len(lines) <= _RESULT_LINES:
         return text
     return "\n".join([*lines[:_RESULT_LINES], f"… {len(lines) - _RESULT_LINES} more lines (--json shows all)"])

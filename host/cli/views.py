@@ -1,17 +1,15 @@
 """How records look to a person at a terminal. JSON is not made here: it is the records themselves.
 
-Words of models and people are printed as they are, never as markup of the terminal library.
+Words of models and people are never markup of the terminal library; that they give no orders to the terminal either is
+seen to by `host.cli.screen`, through which everything here is printed.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
-from rich.console import Console
-from rich.markdown import Markdown
-from rich.table import Table
-from rich.text import Text
+import msgspec
 
 from host.cli.following import Answer
+from host.cli.screen import Piece, Screen, one_line, visible
 from host.cli.shapes import HostState
 from host.groups.port import ApprovalView, EventView, Found, GroupView, LaneView, Queued, Verified
 
@@ -28,45 +26,26 @@ _STYLES: Final = {
 _SHORT: Final = 100  # characters of a text that stands for something longer
 
 
-def styled(word: str) -> Text:
+def styled(word: str) -> Piece:
     """Return a state or outcome in its colour."""
-    return Text(word, style=_STYLES.get(word, ""))
+    return word, _STYLES.get(word, "")
 
 
 def short(text: str, limit: int = _SHORT) -> str:
     """Return the beginning of `text` in one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return one_line(text, limit)
 
 
-def plain(console: Console, text: str) -> None:
-    """Print `text` as it is."""
-    console.print(Text(text))
-
-
-def table(console: Console, columns: tuple[str, ...], rows: Iterable[tuple[str | Text, ...]], empty: str) -> None:
-    """Print rows under their columns, or `empty` when there are none."""
-    grid = Table(*columns, box=None, header_style="bold", pad_edge=False)
-    for row in rows:
-        grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
-    if grid.row_count:
-        console.print(grid)
-    else:
-        plain(console, empty)
-
-
-def status(console: Console, state: HostState) -> None:
+def status(screen: Screen, state: HostState) -> None:
     """Print the host with its services and groups."""
     host = state.host
-    plain(
-        console, f"{host.name} at {host.address}, version {host.version}, process {host.pid}, since {host.started_at}"
-    )
+    screen.line(f"{host.name} at {host.address}, version {host.version}, process {host.pid}, since {host.started_at}")
     for service in host.services:
-        plain(console, f"  {service.name}: {service.state}{' - ' + service.detail if service.detail else ''}")
-    groups(console, tuple(card.view for card in state.groups))
+        screen.line(f"  {service.name}: {service.state}{' - ' + service.detail if service.detail else ''}")
+    groups(screen, tuple(card.view for card in state.groups))
 
 
-def groups(console: Console, views: tuple[GroupView, ...]) -> None:
+def groups(screen: Screen, views: tuple[GroupView, ...]) -> None:
     """Print the groups, a line each."""
     rows = (
         (
@@ -80,15 +59,15 @@ def groups(console: Console, views: tuple[GroupView, ...]) -> None:
         )
         for view in views
     )
-    table(console, ("group", "state", "lanes", "questions", "today", "model", ""), rows, "no groups")
+    screen.table(("group", "state", "lanes", "questions", "today", "model", ""), rows, "no groups")
 
 
-def group(console: Console, view: GroupView, instructions: dict[str, str]) -> None:
+def group(screen: Screen, view: GroupView, instructions: dict[str, str]) -> None:
     """Print one group with what its model is told before anything else (CTX-8)."""
-    groups(console, (view,))
+    groups(screen, (view,))
     for name, text in instructions.items():
-        console.rule(Text(name), align="left")
-        plain(console, text.strip() or "(none)")
+        screen.rule(name)
+        screen.line(text.strip() or "(none)")
 
 
 def _lane(lane: LaneView) -> str:
@@ -107,26 +86,35 @@ def _money(view: GroupView) -> str:
     return f"${view.today_cost_usd:.4f}{cap}, {view.today_tokens} tokens"
 
 
-def approvals(console: Console, questions: tuple[ApprovalView, ...]) -> None:
+def approvals(screen: Screen, questions: tuple[ApprovalView, ...]) -> None:
     """Print the questions that wait, each with how to answer it."""
     if not questions:
-        plain(console, "no questions wait")
+        screen.line("no questions wait")
     for question in questions:
         until = f", until {question.expires_at}" if question.expires_at else ""
-        plain(console, f"{question.id}  {question.group}: {question.tool} ({question.effect}){until}")
+        screen.line(f"{question.id}  {question.group}: {question.tool} ({question.effect}){until}")
         for line in question_lines(question.question, question.arguments, question.what_may_happen, question.doing):
-            plain(console, f"    {line}")
-        plain(console, f"    {how_to_answer(question.id, question.question)}")
+            screen.line(f"    {line}")
+        screen.line(f"    {how_to_answer(question.id, question.question)}")
 
 
 def question_lines(kind: str, arguments: dict[str, object], what_may_happen: str, doing: str) -> list[str]:
     """Return what a person needs to know to answer."""
-    lines = [f"{name}: {value}" for name, value in arguments.items()]
+    lines = [line for name, value in arguments.items() for line in _argument(name, value)]
     if kind == "approval" and what_may_happen:
         lines.append(f"what may happen: {what_may_happen}")
     if doing:
         lines.append(f"the model said: {short(doing)}")
     return lines
+
+
+def _argument(name: str, value: object) -> list[str]:
+    """Return an argument exactly. One of several lines is marked at each, so that none passes for something else."""
+    shown = visible(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+    name = visible(name).replace("\n", r"\n")
+    if "\n" not in shown:
+        return [f"{name}: {shown}"]
+    return [f"{name}:", *(f"| {line}" for line in shown.split("\n"))]
 
 
 def how_to_answer(approval: str, kind: str) -> str:
@@ -136,39 +124,43 @@ def how_to_answer(approval: str, kind: str) -> str:
     return f"answer with: elis approve {approval}   or: elis deny {approval} --reason …"
 
 
-def queue(console: Console, messages: tuple[Queued, ...]) -> None:
+def queue(screen: Screen, messages: tuple[Queued, ...]) -> None:
     """Print the messages that have not run."""
     rows = (
         (message.id, message.state, message.priority, str(message.position or ""), message.at, short(message.text))
         for message in messages
     )
-    table(console, ("message", "state", "priority", "position", "at", "text"), rows, "nothing waits")
+    screen.table(("message", "state", "priority", "position", "at", "text"), rows, "nothing waits")
 
 
-def event_line(event: EventView) -> Text:
+def event_line(event: EventView) -> tuple[Piece, ...]:
     """Return an event in a line."""
-    facts = " ".join(f"{name}={short(str(value), 60)}" for name, value in event.data.items() if value not in ("", None))
-    return Text.assemble((f"{event.seq:>7} ", "dim"), (event.at + " ", "dim"), (event.kind, "bold"), " ", facts)
+    facts = " ".join(
+        f"{short(name, 60)}={short(str(value), 60)}" for name, value in event.data.items() if value not in ("", None)
+    )
+    return (f"{event.seq:>7} ", "dim"), (event.at + " ", "dim"), (event.kind, "bold"), f" {facts}"
 
 
-def found(console: Console, hits: tuple[Found, ...]) -> None:
+def found(screen: Screen, hits: tuple[Found, ...]) -> None:
     """Print what a search found."""
     rows = ((str(hit.seq), hit.at, hit.turn, hit.kind, short(hit.snippet)) for hit in hits)
-    table(console, ("seq", "at", "turn", "kind", ""), rows, "nothing found")
+    screen.table(("seq", "at", "turn", "kind", ""), rows, "nothing found")
 
 
-def verified(console: Console, verdict: Verified) -> None:
+def verified(screen: Screen, verdict: Verified) -> None:
     """Print whether the journal holds."""
     if verdict.ok:
-        plain(console, f"the journal holds: {verdict.events} events, each bound to the one before")
+        screen.line(f"the journal holds: {verdict.events} events, each bound to the one before")
+    elif verdict.first_bad_seq:
+        screen.line(f"the journal does not verify from event {verdict.first_bad_seq} on: {verdict.detail}")
     else:
-        plain(console, f"the journal does not verify from event {verdict.first_bad_seq} on: {verdict.detail}")
+        screen.line(f"the journal does not verify: {verdict.detail}")
 
 
-def answer(out: Console, err: Console, result: Answer) -> None:
+def answer(out: Screen, err: Screen, result: Answer) -> None:
     """Print the reply as the answer, and how the turn went beside it."""
     if result.reply:
-        out.print(Markdown(result.reply) if out.is_terminal else Text(result.reply))
+        out.reply(result.reply)
     usage = result.usage
     words = [
         result.outcome if result.reason is None else f"{result.outcome} ({result.reason.value})",
@@ -178,4 +170,4 @@ def answer(out: Console, err: Console, result: Answer) -> None:
         f"{usage.seconds:.1f} s",
         f"turn {result.turn}" if result.turn else "no turn",
     ]
-    err.print(Text(" · ".join(words), style="dim" if result.reason is None else "yellow"))
+    err.line(" · ".join(words), style="dim" if result.reason is None else "yellow")

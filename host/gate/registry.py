@@ -7,12 +7,13 @@ its passport says all there is to say; what it leaves open would be decided by a
 import difflib
 import posixpath
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import msgspec
 
 from host.errors import Unsupported
 from host.gate.stages import Refusal, Registered, Requested
+from host.models.arguments import UnreadableArguments, canonical_arguments, read_arguments
 from host.passport import Effect, Passport
 from host.stops import Reason
 from host.tools.paths import WORKSPACE
@@ -20,7 +21,6 @@ from host.tools.tool import Tool
 from host.vault.masking import MASK
 
 STAGE: Final = "registry"
-_ORDERED: Final = msgspec.json.Encoder(order="sorted")
 _MASK_SIGN: Final = "«masked:".encode()
 
 
@@ -45,7 +45,7 @@ class Registry:
         except msgspec.ValidationError as error:
             text = f"The arguments of {requested.tool} do not fit: {error}. {_expected(passport.arguments)}"
             raise Refusal(STAGE, "arguments", Reason.PROTOCOL_VIOLATION, text) from error
-        canonical = _ORDERED.encode(plain)
+        canonical = canonical_arguments(plain)
         if _MASK_SIGN in canonical and (mask := MASK.search(canonical.decode())):
             text = (
                 f"{mask.group()} is a mask, not a value: nothing stands behind it and no tool takes it."
@@ -81,17 +81,10 @@ def target_of(passport: Passport, arguments: Any) -> str:  # noqa: ANN401 - an i
 def _object(requested: Requested) -> dict[str, Any]:
     """Return the arguments as a JSON object; no text at all counts as an empty one."""
     try:
-        plain: object = msgspec.json.decode(requested.arguments.strip() or "{}")
-    except (msgspec.DecodeError, UnicodeError) as error:
-        text = f"The arguments of {requested.tool} are no valid JSON ({error}). Send one JSON object."
+        return read_arguments(requested.arguments)
+    except UnreadableArguments as error:
+        text = f"The arguments of {requested.tool} {error}"
         raise Refusal(STAGE, "json", Reason.PROTOCOL_VIOLATION, text) from error
-    except RecursionError as error:
-        text = f"The arguments of {requested.tool} are nested too deeply. Send one flat JSON object."
-        raise Refusal(STAGE, "json", Reason.PROTOCOL_VIOLATION, text) from error
-    if not isinstance(plain, dict):
-        text = f"The arguments of {requested.tool} must be one JSON object, not {type(plain).__name__}."
-        raise Refusal(STAGE, "json", Reason.PROTOCOL_VIOLATION, text)
-    return cast("dict[str, Any]", plain)
 
 
 def _expected(arguments: type[msgspec.Struct]) -> str:

@@ -73,7 +73,7 @@ class Running:
             raise Refusal("registry", "idempotency-key", Reason.PROTOCOL_VIOLATION, text)
         if isinstance(event, CallFinished):
             result = ToolResult(text=event.result, ok=event.ok, reason=event.reason, detail=event.detail)
-            return Ran(armed=armed, result=result, seconds=0.0, recorded=True)
+            return Ran(armed=armed, result=result, seconds=0.0, recorded=True, result_hash=event.result_hash)
         return await self._interrupted(armed, admit, waits, known) if resumed else _unknown(armed)
 
     async def _interrupted(self, armed: Armed, admit: Admit, waits: WaitMeter, known: CallRow) -> Ran:

@@ -22,8 +22,9 @@ from host.vault.masking import Masker
 
 def mask(ran: Ran, masker: Masker) -> Masked:
     """Return the result without lent values and typical forms of secrets (MASK-1), as text that can be encoded."""
-    text, detail = masker.text(ran.result.text), masker.text(ran.result.detail)  # a secret may hold such bytes itself
-    return Masked(ran=ran, text=escaped(text), detail=escaped(detail))
+    # a secret may hold such bytes itself
+    text, detail, essence = map(masker.text, (ran.result.text, ran.result.detail, ran.result.essence))
+    return Masked(ran=ran, text=escaped(text), detail=escaped(detail), essence=escaped(essence or text))
 
 
 async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
@@ -32,6 +33,7 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
     registered = ran.armed.confined.permitted.registered
     masked = _with_content(masked, registered)
     result, passport = masked.ran.result, registered.passport
+    result_hash = ran.result_hash or hashlib.blake2b(masked.essence.encode(), digest_size=16).hexdigest()
     finished = CallFinished(
         turn=registered.requested.caller.turn,
         call=registered.requested.call,
@@ -41,7 +43,7 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
         reason=result.reason,
         detail=masked.detail,
         result=masked.text,
-        result_hash=hashlib.blake2b(masked.text.encode(), digest_size=16).hexdigest(),
+        result_hash=result_hash,
         target=escaped(registered.target),
         seconds=ran.seconds,
         recorded=ran.recorded,
@@ -56,6 +58,7 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
         changed_state=result.ok and passport.effect in STATE_CHANGING,
         reason=result.reason,
         text=masked.text,
+        result_hash=result_hash,
     )
 
 
@@ -100,4 +103,4 @@ def _with_content(masked: Masked, registered: Registered) -> Masked:
     text = f"{registered.requested.tool} reported success and gave nothing. Do not rely on it."
     result = ToolResult(text=text, ok=False, reason=Reason.SILENT_FAILURE, detail="empty success")
     ran = msgspec.structs.replace(masked.ran, result=result)
-    return Masked(ran=ran, text=text, detail=result.detail)
+    return Masked(ran=ran, text=text, detail=result.detail, essence=text)

@@ -86,6 +86,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     result: ToolResult
     seconds: float
     recorded: bool  # taken from the record of an earlier call with the same key
+    result_hash: str = ""  # of that record; empty where the tool ran
 
 
 class Masked(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,6 +95,7 @@ class Masked(msgspec.Struct, frozen=True, kw_only=True):
     ran: Ran
     text: str
     detail: str
+    essence: str  # what of the text tells how the world is
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,6 +109,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     changed_state: bool  # it had an effect
     reason: Reason | None
     text: str  # what the model is told
+    result_hash: str = ""  # of what the result tells of the world (LOOP-1); empty for a refusal
 
 
 class Refusal(Exception):

@@ -13,7 +13,7 @@ import msgspec
 
 from host.config.settings import ModelSettings
 from host.models.calls import CallDraft, argument_object, as_words
-from host.models.connection import Connection, checked_url, error_text
+from host.models.connection import Connection, checked_url, decoded, error_text
 from host.models.conversation import (
     Arrived,
     AskedCall,
@@ -38,11 +38,11 @@ _PASSING_KINDS: Final = frozenset({"overloaded_error", "api_error", "rate_limit_
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class _Usage(msgspec.Struct, gc=False):
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+class _Usage(msgspec.Struct):
+    input_tokens: Any = None  # what servers count is judged later: a reply is no worse for a wrong count
+    output_tokens: Any = None
+    cache_read_input_tokens: Any = None
+    cache_creation_input_tokens: Any = None
 
 
 class _Message(msgspec.Struct):
@@ -92,8 +92,8 @@ class MessagesReader:
     def event(self, data: bytes) -> bool:
         """Take one event; True when nothing more is to come; raise AttemptError."""
         try:
-            event = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            event = decoded(data, _decode, _Event)
+        except (ValueError, RecursionError) as error:
             raise self.reply.violation(f"the server sent what is no event of a message: {error}") from error
         match event:
             case _Event(type="content_block_delta", delta=_Delta() as delta):
@@ -142,11 +142,19 @@ class MessagesReader:
             return
         known, given = msgspec.structs.asdict(self._usage), msgspec.structs.asdict(usage)
         self._usage = total = _Usage(**known | {name: count for name, count in given.items() if count is not None})
-        arrived, cached = self.reply.arrived, total.cache_read_input_tokens or 0
-        if total.input_tokens is not None:
-            arrived.tokens_in = total.input_tokens + cached + (total.cache_creation_input_tokens or 0)
-        arrived.tokens_out = total.output_tokens
-        arrived.tokens_cached = cached
+        cached = total.cache_read_input_tokens
+        self.reply.arrived.count(
+            tokens_in=_sum(total.input_tokens, cached, total.cache_creation_input_tokens),
+            tokens_out=total.output_tokens,
+            cached=cached,
+        )
+
+
+def _sum(fresh: object, cached: object, created: object) -> int | None:
+    """Return all input together, None where a part is no count: the server counts what it has in its cache apart."""
+    parts = (fresh, cached or 0, created or 0)
+    counts = [part for part in parts if isinstance(part, int) and part >= 0]
+    return sum(counts) if len(counts) == len(parts) else None
 
 
 def _is_passing(error: dict[str, Any] | str | None) -> bool:

@@ -3,8 +3,7 @@
 import secrets
 from typing import Any, assert_never
 
-import msgspec
-
+from host.models.arguments import UnreadableArguments, read_arguments
 from host.models.conversation import Message, Replied, Result, Said
 
 
@@ -28,8 +27,8 @@ def argument_object(arguments: str) -> dict[str, Any]:
     Servers refuse a history that holds broken JSON, so such arguments go as the text that they are, in an object.
     """
     try:
-        return msgspec.json.decode(arguments, type=dict[str, Any])
-    except msgspec.DecodeError:
+        return read_arguments(arguments)
+    except UnreadableArguments:
         return {"unreadable_arguments": arguments}
 
 

@@ -6,13 +6,14 @@ never share connections, so each loop that uses a provider gets a transport of i
 """
 
 import asyncio
+import json
 import ssl
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import aclosing
 from functools import cache
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakKeyDictionary
@@ -34,6 +35,8 @@ _SHOWN_CHARACTERS: Final = 500  # of a server's error message
 _READ_BYTES: Final = 64 * 1024  # of an error's body
 _LONGEST_BODY_BYTES: Final = 64 * 1024 * 1024  # of a reply; more is an attack or a fault
 _OK: Final = 200
+
+T = TypeVar("T")
 
 
 class Reader(Protocol):
@@ -79,14 +82,28 @@ def checked_url(base_url: str, path: str) -> str:
     return base_url.rstrip("/") + path
 
 
+def decoded(data: bytes, decode: Callable[[bytes], T], kind: type[T]) -> T:
+    """Return what `decode` makes of a message; raise ValueError or RecursionError.
+
+    Servers in Python write numbers that JSON does not have, such as NaN, and forget them in counts and scores beside
+    a good reply; the standard library reads them.
+    """
+    try:
+        return decode(data)
+    except ValueError as error:
+        try:
+            return msgspec.convert(json.loads(data), kind)
+        except (ValueError, RecursionError):
+            raise error from None
+
+
 def error_text(body: bytes) -> str:
     """Return the sentence in a server's error body, whatever its shape; shortened."""
     try:
         parsed = msgspec.json.decode(body, type=_ErrorBody)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        text = body.decode(errors="replace")
-    else:
         text = _sentence(parsed.error) or _sentence(parsed.message) or _sentence(parsed.detail) or body.decode()
+    except (ValueError, RecursionError, OverflowError):
+        text = body.decode(errors="replace")
     return " ".join(text.split())[:_SHOWN_CHARACTERS]
 
 

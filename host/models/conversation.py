@@ -5,11 +5,13 @@ tail), so that each part is stored once by its content hash and the exact body c
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from host.stops import Reason
+
+MOST_TOKENS: Final = 1_000_000_000  # no request comes near it, and a journal full of such counts still adds up
 
 
 class Said(msgspec.Struct, frozen=True, tag="said"):
@@ -87,6 +89,29 @@ class Arrived:
         self.tokens_in: int | None = None  # as the server counted them, cached ones included; None: not told (yet)
         self.tokens_out: int | None = None  # may be the count at the reply's beginning
         self.tokens_cached = 0
+
+    def count(self, *, tokens_in: object, tokens_out: object, cached: object = None) -> None:
+        """Take the server's counts, None for what it did not tell.
+
+        They are a stranger's word on what is to be paid: one that cannot be true counts as not told, so that an
+        estimate takes its place (BUD-3). No request is empty, and of no request more is cached than there was.
+        """
+        whole, kept = _possible(tokens_in), 0 if cached is None else _possible(cached)
+        known = whole and kept is not None and kept <= whole
+        self.tokens_in, self.tokens_cached = (whole, kept or 0) if known else (None, 0)
+        self.tokens_out = _possible(tokens_out)
+
+    @property
+    def output_counted(self) -> int | None:
+        """The server's count of the output; None where it told none, or told of nothing where something came."""
+        return None if self.tokens_out == 0 and self.output_bytes else self.tokens_out
+
+
+def _possible(count: object) -> int | None:
+    """Return a count that can be one."""
+    if isinstance(count, float) and count.is_integer():
+        count = int(count)
+    return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count <= MOST_TOKENS else None
 
 
 class AttemptError(Exception):

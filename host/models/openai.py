@@ -12,7 +12,7 @@ import msgspec
 
 from host.config.settings import ModelSettings
 from host.models.calls import CallDraft, argument_object, as_words
-from host.models.connection import Connection, checked_url, error_text
+from host.models.connection import Connection, checked_url, decoded, error_text
 from host.models.conversation import (
     Arrived,
     AskedCall,
@@ -71,14 +71,10 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _Details(msgspec.Struct, gc=False):
-    cached_tokens: int | None = None
-
-
 class _Usage(msgspec.Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
+    prompt_tokens: Any = None  # what servers count is judged later: a reply is no worse for a wrong count
+    completion_tokens: Any = None
+    prompt_tokens_details: Any = None
 
 
 class _Chunk(msgspec.Struct):
@@ -117,8 +113,8 @@ class ChatReader:
 
     def _take(self, data: bytes) -> None:
         try:
-            chunk = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            chunk = decoded(data, _decode, _Chunk)
+        except (ValueError, RecursionError) as error:
             raise self.reply.violation(f"the server sent what is no chat completion: {error}") from error
         if chunk.error is not None:
             raise self.reply.failure(error_text(data), retryable=_is_passing(chunk.error))
@@ -131,10 +127,12 @@ class ChatReader:
             raise self.reply.violation("the server's answer has no choices")
 
     def _count(self, usage: _Usage) -> None:
-        details, arrived = usage.prompt_tokens_details, self.reply.arrived
-        arrived.tokens_in = usage.prompt_tokens
-        arrived.tokens_out = usage.completion_tokens
-        arrived.tokens_cached = (details.cached_tokens or 0) if details is not None else 0
+        match usage.prompt_tokens_details:
+            case {"cached_tokens": cached}:
+                pass
+            case _:
+                cached = None
+        self.reply.arrived.count(tokens_in=usage.prompt_tokens, tokens_out=usage.completion_tokens, cached=cached)
 
     def _choice(self, choice: _Choice) -> None:
         words = choice.delta or choice.message

@@ -53,7 +53,7 @@ class ReplyDraft:
             calls=self._asked(),
             finish=self.finish,
             tokens_in=self.arrived.tokens_in,
-            tokens_out=self.arrived.tokens_out,
+            tokens_out=self.arrived.output_counted,
             tokens_cached=self.arrived.tokens_cached,
         )
 

@@ -17,6 +17,7 @@ from host.panel import pages
 from host.panel.access import Door, guard
 from host.panel.api import approvals, groups, host, journal, sign_in
 from host.panel.assets import Assets
+from host.panel.bodies import BodyRequest
 from host.panel.directory import Directory
 from host.panel.documents import Documents
 from host.panel.headers import protect
@@ -71,6 +72,7 @@ def build_app(  # noqa: PLR0913 - each is a part that the composition root owns
         exception_handlers=exception_handlers(documents),
         lifespan=[_background(overview, door)],
         openapi_config=_openapi(version, door),
+        request_class=BodyRequest,
         request_max_body_size=MAX_BODY_BYTES,
         logging_config=None,
         debug=False,

@@ -17,6 +17,7 @@ from litestar.exceptions import HTTPException
 from host.errors import (
     AuditFailure,
     ElisError,
+    KeyTaken,
     ModelUnavailable,
     NotFound,
     PathViolation,
@@ -83,6 +84,7 @@ _STATUS: Final[dict[type[Exception], HTTPStatus]] = {
     PolicyViolation: HTTPStatus.FORBIDDEN,
     PathViolation: HTTPStatus.FORBIDDEN,
     ModelUnavailable: HTTPStatus.BAD_GATEWAY,
+    KeyTaken: HTTPStatus.CONFLICT,
     ProtocolViolation: HTTPStatus.BAD_REQUEST,
     ToolFailed: HTTPStatus.BAD_GATEWAY,
     TimedOut: HTTPStatus.GATEWAY_TIMEOUT,
@@ -99,6 +101,12 @@ _REASONS: Final[dict[int, Reason]] = {
     429: Reason.RESOURCE_BUSY,
 }
 """What the framework's own refusals mean; anything else is `unknown`."""
+
+_BARE: Final[dict[int, str]] = {
+    404: "there is nothing at this address; GET /api/v1/openapi.json lists all there is",
+    405: "this address does not take that method; the header Allow names those that it takes",
+}
+"""What to say where the framework says no more than the status does."""
 
 
 def problem_of(error: Exception, path: str = "") -> Problem:
@@ -122,12 +130,16 @@ def _detail(error: HTTPException) -> str:
     match error.extra:
         case list() as findings if findings:
             return "; ".join(_finding(finding) for finding in findings)
+        case _ if error.detail == HTTPStatus(error.status_code).phrase:
+            return _BARE.get(error.status_code, error.detail)
         case _:
             return error.detail
 
 
 def _finding(finding: Any) -> str:  # noqa: ANN401 - the framework's own loose record
     match finding:
+        case {"message": "'data'"}:  # the framework looks for the body under that name and tells what it looked for
+            return "the body is missing; send a JSON object, {} where there is nothing to say"
         case {"message": str(message), "key": str(key)}:
             return f"{key}: {message}"
         case {"message": str(message)}:

@@ -104,6 +104,9 @@ async def follow(
     look: Watched | None = first
     order = _Order(after)
     while look is not None:
+        if not is_open():  # asked also before the first look is told: a session may have ended since it was let in
+            yield frame(problem_of(NotSignedIn()), event="problem")
+            return
         frames = [frame(await show(event), seq=seq) for event, seq in order.take(look.events)]
         frames += [_draft(draft) for draft in look.drafts]
         yield b"".join(frames) or HEARTBEAT
@@ -112,9 +115,6 @@ async def follow(
             look = await closing.or_end(watch)
         except ElisError as error:
             yield frame(problem_of(error), event="problem")
-            return
-        if not is_open():
-            yield frame(problem_of(NotSignedIn()), event="problem")
             return
 
 

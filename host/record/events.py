@@ -161,7 +161,7 @@ class CallFinished(Event, frozen=True, kw_only=True, tag="call_finished"):
     reason: Reason | None
     detail: str  # exit code, status or error in one line; empty when ok
     result: str
-    result_hash: str
+    result_hash: str  # of what `result` tells of the world, without incidental text (LOOP-1); empty: not known
     target: str
     seconds: float
     recorded: bool = False  # the result of an earlier call with the same key

@@ -33,6 +33,14 @@ from memory.statements import split
 
 SCHEMA: Final = script("projections")
 VERSION_SCHEMA: Final = script("projection_version")
+TABLES: Final = {  # with all rows of each in order
+    "messages": query("messages", "whole"),
+    "turns": query("turns", "whole"),
+    "calls": query("calls", "whole"),
+    "questions": query("questions", "whole"),
+    "refused_intents": query("refused_intents", "whole"),
+    "spend": query("spend", "whole"),
+}
 VERSION: Final = 1  # raise it when a table or its meaning changes: the tables are then rebuilt from the events
 QUARTER_US: Final = 15 * 60 * 1_000_000
 
@@ -81,6 +89,18 @@ def make_anew(tx: Transaction) -> None:
         tx.execute(statement)
     tx.execute(_FORGET_VERSION)
     tx.execute(_NOTE_VERSION, (VERSION,))
+
+
+def make_beside(tx: Transaction) -> None:
+    """Make all tables, empty, in a database that has none."""
+    for statement in split(VERSION_SCHEMA):
+        tx.execute(statement)
+    make_anew(tx)
+
+
+def distrust(tx: Transaction) -> None:
+    """Have the tables made anew from the events at the next opening, for they do not say what the events give."""
+    tx.execute(_FORGET_VERSION)
 
 
 def apply(tx: Transaction, stored: Stored[GroupEvent]) -> None:

@@ -20,7 +20,7 @@ from host.record.events import CallFinished, CallRefused, GroupEvent
 from host.record.rows import CallRow, MessageRow, QuestionRow, RefusedIntent, Spend, TurnRow, row_from
 from host.record.statements import query
 from memory.errors import JournalBusy, JournalError, MissingBody
-from memory.journal import Journal, Stored, Unit
+from memory.journal import Journal, Stored, Unit, Verdict
 
 T = TypeVar("T")
 R = TypeVar("R", bound=msgspec.Struct)
@@ -259,6 +259,27 @@ class Record:
         """Return what was used from `since_us` (microseconds since 1970) on, to the quarter of an hour."""
         row = self.journal.query(_SPEND_SINCE, (since_us // projections.QUARTER_US,))[0]
         return Spend(tokens=row[0], cost_usd=row[1])
+
+    def verify(self) -> Verdict:
+        """Check the file and its chain, then whether the projections say what the events give. Blocks for seconds.
+
+        Projections that do not are made anew when the journal is opened next. Raises AuditFailure.
+        """
+        try:
+            verdict = self.journal.verify()
+            if not verdict.ok:
+                return verdict
+            found = self.journal.difference(projections.TABLES, projections.apply, prepare=projections.make_beside)
+            if not found:
+                return verdict
+            self.journal.commit(lambda unit: projections.distrust(unit.transaction)).result()
+        except JournalError as error:
+            raise AuditFailure(str(error)) from error
+        detail = (
+            f"{found}; the events themselves fit together, and the tables are made anew from them when the host starts"
+            " next: stop it with `elis down` and start it again"
+        )
+        return Verdict(ok=False, events=verdict.events, detail=detail)
 
     def _all(self, row: type[R], sql: str, parameters: Sequence[Any] = ()) -> list[R]:
         return [row_from(row, values) for values in self._rows(sql, parameters)]

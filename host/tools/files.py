@@ -201,7 +201,8 @@ def _written(path: str, data: bytes, scope: Scope, said: str) -> ToolResult:
     written = scope.jail.write(path, data, key=scope.key, admit=admit)
     scope.seen.wrote(scope.turn, written.shown, content_hash(data))
     kept = f"; the version before it is {written.earlier}" if written.earlier else ""
-    return ToolResult(text=said.format(written.shown) + kept + ".")
+    essence = said.format(written.shown)
+    return ToolResult(text=essence + kept + ".", essence=essence)
 
 
 def _check_occurrences(shown: str, text: str, arguments: EditFileArguments, found: int) -> None:

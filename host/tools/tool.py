@@ -23,6 +23,7 @@ class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     ok: bool = True
     reason: Reason | None = None  # why it is not ok
     detail: str = ""  # one line: exit code, status, error
+    essence: str = ""  # what of `text` tells how the world is, without what differs each time; empty: all of it
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True):

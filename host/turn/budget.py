@@ -19,6 +19,7 @@ WRAP_UP_SECONDS_SHARE: Final = 0.1
 WRAP_UP_SECONDS_MOST: Final = 20.0
 WRAP_UP_SECONDS_LEAST: Final = 5.0  # a turn with a tiny time limit still gets its sentence
 BYTES_PER_TOKEN: Final = 3.0  # below the 3.5 to 4.5 of English and code, so that estimates err upward
+MOST_BYTES_PER_TOKEN: Final = 8.0  # above what any text of people gives; more is a count that leaves something out
 CALIBRATION_MARGIN: Final = 1.1
 
 
@@ -191,7 +192,8 @@ class Meters:
     def calibrate(self, request_bytes: int, tokens_in: int) -> None:
         """Learn from a provider's count how many bytes a token has with this model and language."""
         if tokens_in > 0:
-            self.bytes_per_token = max(1.0, request_bytes / tokens_in / CALIBRATION_MARGIN)
+            learnt = request_bytes / tokens_in / CALIBRATION_MARGIN
+            self.bytes_per_token = min(max(1.0, learnt), MOST_BYTES_PER_TOKEN)
 
     def settle(self, tokens: int, cost_usd: float) -> None:
         """Add what an inference really used."""

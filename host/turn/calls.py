@@ -79,6 +79,7 @@ class Calling:
                 changed_state=settled.changed_state,
                 reason=settled.reason,
                 text=settled.text,
+                result_hash=settled.result_hash,
                 misasked=settled.misasked,
             ),
         )

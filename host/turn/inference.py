@@ -222,7 +222,7 @@ class Inferring:
         tokens_in = tokens_out = 0
         if arrived.accepted:
             tokens_in = asked.reservation.tokens_in if arrived.tokens_in is None else arrived.tokens_in
-            tokens_out = max(arrived.tokens_out or 0, self._output_estimate())
+            tokens_out = max(arrived.output_counted or 0, self._output_estimate())
         cost_usd = self._meters.price.cost_usd(tokens_in, tokens_out, arrived.tokens_cached)
         self._meters.settle(tokens_in + tokens_out, cost_usd)
         return AttemptFailed(

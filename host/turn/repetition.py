@@ -2,18 +2,19 @@
 
 A call repeats an earlier one when tool and canonical arguments are equal. The third identical call with nothing
 changed in between is not run. The state of the world changes by an effect of another call, by a result that differs
-from the last one, or by a new word of a person. A cycle of calls (A B A B A) counts although each of its calls has an
-effect, as long as nothing outside the cycle does and every result is the same as the round before.
+from the last one, or by a new word of a person. Results are compared by what they tell of the world, not by incidental
+text such as where a replaced version is kept (`ToolResult.essence`). A cycle of calls (A B A B A) counts although each
+of its calls has an effect, as long as nothing outside the cycle does and every result is the same as the round before.
 """
 
 import hashlib
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from typing import Final
 
 import msgspec
 
+from host.models.arguments import UnreadableArguments, canonical_arguments, read_arguments
 from host.models.conversation import Said
 from host.record.events import CallAsked
 from host.turn.state import CallEnd, Step, TurnState
@@ -35,8 +36,8 @@ class Made(msgspec.Struct, frozen=True):
 def call_key(asked: CallAsked) -> str:
     """Return what equal calls have in common: the tool and its arguments in canonical form."""
     try:
-        canonical = json.dumps(json.loads(asked.arguments or "{}"), sort_keys=True, ensure_ascii=False)
-    except ValueError:
+        canonical = canonical_arguments(read_arguments(asked.arguments)).decode()
+    except UnreadableArguments:
         canonical = asked.arguments
     return f"{asked.tool} {canonical}"
 
@@ -77,11 +78,16 @@ def _made_since_last_word(state: TurnState) -> list[Made]:
             made.clear()
         if not isinstance(item, Step):
             continue
-        for asked in item.calls:
-            if end := item.ends.get(asked.call):
-                digest = hashlib.blake2b(end.text.encode(), digest_size=16).hexdigest()
-                made.append(Made(_key_in(item, asked), digest, end.changed_state))
+        made += [
+            Made(_key_in(item, asked), end.result_hash or _hash_of(end.text), end.changed_state)
+            for asked in item.calls
+            if (end := item.ends.get(asked.call))
+        ]
     return made
+
+
+def _hash_of(text: str) -> str:
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 def _key_in(step: Step, asked: CallAsked) -> str:

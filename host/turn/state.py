@@ -35,6 +35,7 @@ class CallEnd(msgspec.Struct, frozen=True, kw_only=True):
     changed_state: bool
     reason: Reason | None
     text: str
+    result_hash: str = ""  # of what the result tells of the world; empty: of all its text
     misasked: bool = False  # refused by the registry: unknown tool or bad arguments (TURN-4)
 
 
@@ -134,6 +135,7 @@ class TurnState:
                 changed_state=event.ok and event.effect not in {"pure", "read"},
                 reason=event.reason,
                 text=event.result,
+                result_hash=event.result_hash,
             )
         else:
             end = CallEnd(

@@ -70,10 +70,17 @@ def resolve(reference: str, environment: Mapping[str, str], *, base: Path) -> st
         if not value:
             raise _missing(parsed, f"the variable {parsed.name} is not set for the host; set it and start again")
     else:
-        value = _file(parsed, base / Path(parsed.name).expanduser())
+        value = _file(parsed, base / _expanded(parsed))
     if len(value.encode()) > LARGEST_BYTES:
         raise _missing(parsed, f"the value is longer than {LARGEST_BYTES} bytes; keep a smaller one there")
     return value
+
+
+def _expanded(reference: Reference) -> Path:
+    try:
+        return Path(reference.name).expanduser()
+    except RuntimeError:
+        raise _missing(reference, "it begins with the home folder of a user who does not exist here") from None
 
 
 def _file(reference: Reference, path: Path) -> str:
@@ -84,6 +91,8 @@ def _file(reference: Reference, path: Path) -> str:
     except OSError as error:
         cause = f"{path} cannot be read ({os.strerror(error.errno or 0)})"
         raise _missing(reference, cause) from None
+    except ValueError:
+        raise _missing(reference, "it cannot be a path") from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

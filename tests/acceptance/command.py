@@ -5,13 +5,15 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from host.config.home import Home
 
 ELIS = Path(sys.executable).with_name("elis")
+A = TypeVar("A", str, str | bytes)  # an argument of a command
+
 BOUND_SECONDS = 60.0  # for anything a command may take; a shared machine starts Python slowly
 
 
@@ -35,17 +37,20 @@ class Command:
         self._err: list[str] = []
 
     @classmethod
-    async def start(cls, home: Home, *arguments: str) -> "Command":
-        """Start `elis` with arguments on a home."""
+    async def start(cls, home: Home, *arguments: str | bytes, said: bytes | None = None) -> "Command":
+        """Start `elis` with arguments on a home; `said` is its standard input, which is empty otherwise."""
         environment = {name: value for name, value in os.environ.items() if name in {"PATH", "LANG", "HOME"}}
         process = await asyncio.create_subprocess_exec(
             ELIS,
             *arguments,
             env={**environment, "ELIS_HOME": str(home.root), "HTTP_PROXY": "http://127.0.0.1:9", "COLUMNS": "200"},
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.DEVNULL if said is None else asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
+        if said is not None and process.stdin is not None:
+            process.stdin.write(said)
+            process.stdin.close()
         return cls(process)
 
     async def said(self, words: str) -> str:
@@ -77,16 +82,16 @@ class Command:
         return Ran(code=self._process.returncode, out=out.decode(), err="".join(self._err) + err.decode())
 
 
-async def elis(home: Home, *arguments: str) -> Ran:
+async def elis(home: Home, *arguments: str | bytes) -> Ran:
     """Run `elis` with arguments on a home until it ends."""
     return await (await Command.start(home, *arguments)).end()
 
 
-async def together(home: Home, commands: list[tuple[str, ...]]) -> dict[tuple[str, ...], Ran]:
+async def together(home: Home, commands: list[tuple[A, ...]]) -> dict[tuple[A, ...], Ran]:
     """Run several commands, as many at once as there are cores; return what each left behind."""
     cores = asyncio.Semaphore(os.cpu_count() or 1)
 
-    async def one(arguments: tuple[str, ...]) -> Ran:
+    async def one(arguments: tuple[A, ...]) -> Ran:
         async with cores:
             return await elis(home, *arguments)
 

@@ -15,9 +15,10 @@ from host.panel.parts import AnyRequest, TheCaller, TheClosing, TheDirectory, Th
 from host.panel.streams import MEDIA_TYPE, follow
 
 EXPORT_PAGE: Final = 1000
+LAST_SEQ: Final = 2**63 - 1  # that a journal can count to
 
 Limit = Annotated[int, QueryParameter(ge=1, le=5000)]
-After = Annotated[int, QueryParameter(ge=0)]
+After = Annotated[int, QueryParameter(ge=0, le=LAST_SEQ)]
 
 
 class ShownEvent(EventView, frozen=True, kw_only=True):
@@ -41,14 +42,15 @@ async def events(  # noqa: PLR0913 - the parts of a request and those that serve
 ) -> Response[tuple[EventView, ...]] | Stream:
     """Return events after a sequence; with `Accept: text/event-stream` all of them and then each new one.
 
-    The stream's ids are sequences: `Last-Event-ID` (or `after`) resumes without loss or repetition. Text that is
-    still being written comes as events named `draft` without an id; a failing group ends the stream with `problem`.
+    The stream's ids are sequences: `Last-Event-ID` (or `after`) resumes without loss or repetition; one beyond the
+    journal's end, as after an older copy was put back, goes on from the end. Text that is still being written comes as
+    events named `draft` without an id; a failing group ends the stream with `problem`.
     """
     port = port_of(directory, group)
     show = _with_markup if html else _as_it_is
     if MEDIA_TYPE not in request.headers.get("accept", ""):
         return Response(tuple([await show(event) for event in await port.events(after, limit)]))
-    after = _resume_from(request, after)
+    after = await _resume_from(request, after, port)
     first = await port.watch(after, 0, 0.0)
     frames = follow(port, first, after, closing=closing, is_open=lambda: door.is_open(caller), show=show)
     return Stream(frames, media_type=MEDIA_TYPE)
@@ -68,10 +70,11 @@ async def turn_events(group: FromPath[str], turn: FromPath[str], directory: TheD
     return await port_of(directory, group).turn_events(turn)
 
 
-@get("/groups/{group:str}/requests/{seq:int}", summary="The exact body of a request to the model")
-async def request_body(group: FromPath[str], seq: FromPath[int], directory: TheDirectory) -> Response[bytes]:
+@get("/groups/{group:str}/requests/{seq:str}", summary="The exact body of a request to the model")
+async def request_body(group: FromPath[str], seq: FromPath[str], directory: TheDirectory) -> Response[bytes]:
     """Return the bytes that were sent, as the event `seq` records them (TURN-3)."""
-    return Response(await port_of(directory, group).request_body(seq), media_type="application/json")
+    body = await port_of(directory, group).request_body(_sequence("the event", seq))
+    return Response(body, media_type="application/json")
 
 
 @get("/groups/{group:str}/journal/search", summary="Search everything said and done")
@@ -114,11 +117,17 @@ async def _with_markup(event: EventView) -> EventView:
     return ShownEvent(seq=event.seq, at=event.at, turn=event.turn, kind=event.kind, data=event.data, html=markup)
 
 
-def _resume_from(request: AnyRequest, after: int) -> int:
+async def _resume_from(request: AnyRequest, after: int, port: GroupPort) -> int:
+    """Return the sequence after which a stream begins; nothing lies beyond the journal's end."""
     last = request.headers.get("last-event-id", "")
-    if not last:
-        return after
-    if not last.isdecimal():
-        message = f"Last-Event-ID {last!r} should be a sequence, as this stream's ids are"
+    if last:
+        after = _sequence("Last-Event-ID", last)
+    return min(after, (await port.view()).last_seq) if after else 0
+
+
+def _sequence(what: str, text: str) -> int:
+    """Return a sequence that came as text; raise ProtocolViolation."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= len(str(LAST_SEQ)) and int(text) <= LAST_SEQ):
+        message = f"{what} {text[:80]!r} should be a sequence: a whole number, as this API's events have"
         raise ProtocolViolation(message)
-    return int(last)
+    return int(text)

@@ -5,7 +5,7 @@ import { arrange, h, part } from "./dom.js";
 import { showConnection, stateMark } from "./frame.js";
 import { live } from "./live.js";
 import { questionCard } from "./question.js";
-import { cents, plural, reasonOf, tick, timeOf, tokens } from "./words.js";
+import { cents, plural, reasonOf, tick, timeOf, tokens, visible } from "./words.js";
 
 const cards = new Map(); // group → {node, text}: what is shown, so that only changed cards are drawn anew
 const questions = new Map(); // question → its card, kept while it waits, with whatever was typed into it
@@ -78,7 +78,7 @@ function laneRow(lane, running) {
     { class: "lane" },
     h("span", { class: "lane-name", text: lane.name }),
     turn
-      ? h("span", { class: "lane-text", title: turn.text, text: turn.text })
+      ? h("span", { class: "lane-text", title: visible(turn.text), text: visible(turn.text) })
       : h("span", { class: "lane-text lane-idle", text: lane.state === "idle" ? "idle" : lane.state }),
     turn && lane.state === "waiting" && h("span", { class: "lane-waits", text: "waits for you" }),
     turn && h("span", { class: "lane-time", data: { since: turn.started_at } }),
@@ -108,7 +108,7 @@ function failures(turns) {
         "li",
         {},
         h("span", { class: `outcome outcome-${turn.outcome}`, text: turn.reason ? reasonOf(turn.reason) : turn.outcome }),
-        h("span", { class: "failure-text", title: turn.text, text: turn.text }),
+        h("span", { class: "failure-text", title: visible(turn.text), text: visible(turn.text) }),
         h("time", { datetime: turn.started_at, text: timeOf(turn.started_at) }),
       ),
     ),

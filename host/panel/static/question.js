@@ -3,7 +3,7 @@
 import { Problem, post } from "./api.js";
 import { h } from "./dom.js";
 import { icon } from "./icons.js";
-import { fullTime } from "./words.js";
+import { fullTime, visible } from "./words.js";
 
 const EFFECTS = {
   pure: "computes",
@@ -26,8 +26,8 @@ const VERDICTS = {
 /** Return arguments as a list of terms and exact values. */
 export function argumentList(values) {
   const rows = Object.entries(values).map(([name, value]) => [
-    h("dt", { text: name }),
-    h("dd", {}, h("pre", { tabindex: "0", text: typeof value === "string" ? value : JSON.stringify(value, null, 2) })),
+    h("dt", { text: visible(name) }),
+    h("dd", {}, h("pre", { tabindex: "0", text: visible(typeof value === "string" ? value : JSON.stringify(value, null, 2)) })),
   ]);
   return h("dl", { class: "arguments" }, ...rows);
 }
@@ -49,10 +49,10 @@ export function questionCard(question, { elsewhere = false } = {}) {
     "article",
     { class: "question", "aria-label": `Question about ${question.tool}`, data: { question: question.id } },
     head(question, elsewhere),
-    question.doing && !answers && h("p", { class: "question-doing" }, h("span", { class: "term", text: "It said " }), question.doing),
-    answers ? h("p", { class: "question-asked", text: question.arguments.question ?? "" }) : argumentList(question.arguments),
+    question.doing && !answers && h("p", { class: "question-doing" }, h("span", { class: "term", text: "It said " }), visible(question.doing)),
+    answers ? h("p", { class: "question-asked", text: visible(question.arguments.question ?? "") }) : argumentList(question.arguments),
     answers && hasMore(question.arguments) && argumentList(question.arguments),
-    question.happens && !answers && h("p", { class: "question-happens" }, h("span", { class: "term", text: "What may happen " }), question.happens),
+    question.happens && !answers && h("p", { class: "question-happens" }, h("span", { class: "term", text: "What may happen " }), visible(question.happens)),
     h("label", { class: answers ? "term" : "visually-hidden", for: words.id, text: answers ? "Your answer" : "Reason" }),
     words,
     h("div", { class: "question-row" }, buttons, h("span", { class: "grow" }), expiry(question)),
@@ -69,7 +69,7 @@ export function verdictLine(question) {
     "p",
     { class: `verdict verdict-${tone}` },
     icon("person"),
-    h("span", { text: `${VERDICTS[question.verdict] ?? question.verdict}${by}${text}` }),
+    h("span", { text: visible(`${VERDICTS[question.verdict] ?? question.verdict}${by}${text}`) }),
   );
 }
 
@@ -87,7 +87,7 @@ function head(question, elsewhere) {
       {},
       who,
       asks,
-      question.kind === "answer" ? null : h("code", { text: question.tool }),
+      question.kind === "answer" ? null : h("code", { text: visible(question.tool) }),
     ),
     question.kind === "answer" ? null : h("span", { class: `effect effect-${question.effect}`, text: EFFECTS[question.effect] ?? question.effect }),
     question.principal && h("span", { class: "question-for", text: `for ${question.principal}` }),

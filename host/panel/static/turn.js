@@ -3,7 +3,7 @@
 import { arrange, h } from "./dom.js";
 import { icon } from "./icons.js";
 import { argumentList, questionCard, verdictLine } from "./question.js";
-import { dispositionOf, duration, fullTime, money, plural, reasonOf, timeOf, tokens } from "./words.js";
+import { dispositionOf, duration, fullTime, money, plural, reasonOf, timeOf, tokens, visible } from "./words.js";
 
 // The one place where a string becomes markup: replies, which the server has rendered and cleaned.
 const policy = window.trustedTypes?.createPolicy("elis-reply", { createHTML: (html) => html });
@@ -89,7 +89,7 @@ export function bubble(message, actions = null) {
 }
 
 /** Return a thin line between blocks. */
-export const line = (text, tone = "") => h("p", { class: `line-note ${tone && `line-${tone}`}`, text });
+export const line = (text, tone = "") => h("p", { class: `line-note ${tone && `line-${tone}`}`, text: visible(text) });
 
 const ENTRIES = {
   text: (entry) => h("p", { class: "interim", text: entry.text }),
@@ -114,7 +114,7 @@ function callNode(call, old) {
         "summary",
         {},
         icon(mark),
-        h("code", { class: "call-tool", text: call.tool }),
+        h("code", { class: "call-tool", text: visible(call.tool) }),
         h("span", { class: "call-what", text: summaryOf(call) }),
         h("span", { class: "call-state", text: call.reason ? reasonOf(call.reason) : STATES[call.state] }),
         call.state === "running" && h("span", { class: "call-time", data: { since: call.since } }),
@@ -128,15 +128,15 @@ function callNode(call, old) {
 }
 
 function result(call) {
-  const words = call.detail ? `Result (${call.detail})` : "Result";
-  return h("div", { class: "call-result" }, h("p", { class: "term", text: words }), h("pre", { tabindex: "0", text: call.result || "(empty)" }));
+  const words = call.detail ? `Result (${visible(call.detail)})` : "Result";
+  return h("div", { class: "call-result" }, h("p", { class: "term", text: words }), h("pre", { tabindex: "0", text: visible(call.result) || "(empty)" }));
 }
 
 /** Return the one line by which a person knows a call: its target, or its first argument. */
 function summaryOf(call) {
   const [first] = Object.values(call.arguments);
   const text = call.target || (typeof first === "string" ? first : first === undefined ? "" : JSON.stringify(first));
-  return text.split("\n", 1)[0];
+  return visible(text).split("\n", 1)[0];
 }
 
 function ending(turn) {
@@ -165,7 +165,7 @@ function ending(turn) {
         ended.reason && h("span", { class: "account-reason", text: ` ${reasonOf(ended.reason)}` }),
         h("span", { class: "usage", text: usageOf(ended) }),
       ),
-      !good && ended.detail && h("p", { class: "account-detail", text: ended.detail }),
+      !good && ended.detail && h("p", { class: "account-detail", text: visible(ended.detail) }),
       accounts.length > 0 && (good ? folded(accounts, ended) : h("div", { class: "account-lists" }, accounts)),
       requests(turn),
     ),
@@ -195,7 +195,7 @@ function accountList(title, mark, accounts) {
           h(
             "div",
             { class: "account-what" },
-            h("span", { text: each.what }),
+            h("span", { text: visible(each.what) }),
             each.reason && h("span", { class: "account-why", text: reasonOf(each.reason) }),
             each.seq > 0 && h("span", { class: "account-seq", text: `event ${each.seq}` }),
           ),

@@ -80,6 +80,19 @@ export function dispositionOf(message) {
   return message.disposition === "queued" && message.position ? `${words}, place ${message.position}` : words;
 }
 
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu; // controls, formats (turns of direction too), lone surrogates, separators
+
+/** Return text with every character that cannot be seen as an escape, as `host.cli.screen` shows it; newlines and tabs stay. */
+export function visible(text) {
+  return text.replace(UNSEEN, (character) => {
+    if (character === "\n" || character === "\t") return character;
+    if (character === "\r") return "\\r";
+    const hex = character.codePointAt(0).toString(16);
+    if (hex.length <= 2) return `\\x${hex.padStart(2, "0")}`;
+    return hex.length <= 4 ? `\\u${hex.padStart(4, "0")}` : `\\U${hex.padStart(8, "0")}`;
+  });
+}
+
 /** Keep every element with `data-since` (an instant) showing the time since then. */
 export function tick() {
   for (const node of document.querySelectorAll("[data-since]")) {

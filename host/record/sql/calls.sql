@@ -1,3 +1,6 @@
+-- whole: Every row in order, to be compared with a rebuilt table.
+select * from calls order by key;
+
 -- of_turn: A turn's calls in the order they were asked for.
 select * from calls where turn = ? order by position;
 

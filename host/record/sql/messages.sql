@@ -1,3 +1,6 @@
+-- whole: Every row in order, to be compared with a rebuilt table.
+select * from messages order by id;
+
 -- by_id: One message.
 select * from messages where id = ?;
 

@@ -1,3 +1,6 @@
+-- whole: Every row in order, to be compared with a rebuilt table.
+select * from questions order by id;
+
 -- by_id: One question.
 select * from questions where id = ?;
 

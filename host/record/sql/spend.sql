@@ -1,3 +1,6 @@
+-- whole: Every row in order, to be compared with a rebuilt table.
+select * from spend order by quarter;
+
 -- since: What was used from a quarter of an hour on.
 select coalesce(sum(tokens), 0), coalesce(sum(cost_usd), 0.0) from spend where quarter >= ?;
 

@@ -1,3 +1,6 @@
+-- whole: Every row in order, to be compared with a rebuilt table.
+select * from turns order by turn;
+
 -- by_id: One turn.
 select * from turns where turn = ?;
 

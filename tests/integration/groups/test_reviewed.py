@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from host.config.settings import BudgetSettings, GroupSettings, PolicySettings
+from host.errors import ProtocolViolation
 from host.groups.port import Say
 from host.passport import Decision
 from tests.integration.groups.stage import Stage
@@ -127,3 +128,11 @@ async def test_a_command_that_the_seconds_broke_off_is_told_as_such_in_the_wrap_
     wrap_up = stage.model.requests[-1].body
     assert b"failed: interrupted" in wrap_up
     assert b"not run" not in wrap_up
+
+
+@pytest.mark.clause("JRN-3")
+@pytest.mark.parametrize("text", ["", " ", "\0", "!", "a" * 1001])
+async def test_a_search_for_nothing_or_too_much_blames_the_query(stage: Stage, text: str) -> None:
+    """The journal is well, and what to look for is asked for."""
+    with pytest.raises(ProtocolViolation, match=r"text: .*give"):
+        await stage.group.search(text, 20)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 import httpx2
 import pytest
 
-from host.errors import AuditFailure
+from host.errors import AuditFailure, KeyTaken
 from host.groups.port import Say
 from host.passport import Effect
 from tests.integration.panel.conftest import BOUND_SECONDS, TOKEN, Panel
@@ -107,6 +107,15 @@ async def test_what_nobody_foresaw_shows_its_name_and_nothing_else(panel: Panel,
     assert (answer.status_code, answer.json()["reason"]) == (500, "unknown")
     assert "KeyError" in answer.json()["detail"]
     assert "sk-secret" not in answer.text
+
+
+@pytest.mark.clause("REC-6")
+async def test_a_key_that_stands_for_another_message_is_a_conflict(panel: Panel, client: httpx2.AsyncClient) -> None:
+    """Not a wrong request in itself: the same message goes under a fresh key, and the detail says so."""
+    await panel.main.fail(KeyTaken())
+    answer = await client.get("/groups/main")
+    assert (answer.status_code, answer.json()["reason"]) == (409, "protocol_violation")
+    assert "fresh key" in answer.json()["detail"]
 
 
 async def test_groups_are_added_and_removed(panel: Panel, client: httpx2.AsyncClient) -> None:

@@ -19,7 +19,7 @@ def read(*events: e.GroupEvent) -> list[str]:
         data: dict[str, Any] = msgspec.to_builtins(event)
         kind, turn = data.pop("kind"), data.pop("turn")
         views.append(EventView(seq=seq, at="", turn=turn, kind=kind, data=data))
-    return [line.plain for line in conversation(views)]
+    return ["".join(piece if isinstance(piece, str) else piece[0] for piece in line) for line in conversation(views)]
 
 
 def said(text: str) -> e.MessageReceived:
