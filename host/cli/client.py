@@ -28,7 +28,8 @@ PREFIX: Final = "/api/v1"
 STARTING_SECONDS: Final = 60.0  # how long a group may take to start before a command gives up on it
 _PAUSE_SECONDS: Final = 0.5
 _CONNECT_SECONDS: Final = 5.0  # on this machine a connection is there at once or never
-_ANSWER_SECONDS: Final = 120.0  # a check of a journal with a million events takes that long on a slow disk
+_ANSWER_SECONDS: Final = 120.0
+_SLOW_SECONDS: Final = 1800.0  # a check of a journal takes about a minute for a million events
 _HEARTBEATS_SECONDS: Final = 60.0  # a stream says something every 15 s; four silences are a dead connection
 
 USAGE: Final = 2
@@ -101,6 +102,10 @@ class Api:
         """Return what is at `path`, as a record of `kind`."""
         return _decode(await self._request("GET", path, query), kind)
 
+    async def get_slowly(self, path: str, kind: type[T]) -> T:
+        """Return what is at `path`, where the host works for it."""
+        return _decode(await self._request("GET", path, {}, seconds=_SLOW_SECONDS), kind)
+
     async def get_bytes(self, path: str) -> bytes:
         """Return what is at `path`, as it is."""
         return (await self._request("GET", path, {})).content
@@ -155,14 +160,25 @@ class Api:
         raise LostConnection(message)
 
     async def _request(
-        self, method: str, path: str, query: dict[str, str | int], content: bytes | None = None
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str | int],
+        content: bytes | None = None,
+        seconds: float = _ANSWER_SECONDS,
     ) -> httpx2.Response:
         """Make a request, waiting for a group that is still starting."""
+        timeout = httpx2.Timeout(seconds, connect=_CONNECT_SECONDS)
         patience = time.monotonic() + STARTING_SECONDS
         while True:
             with self._translated():
                 response = await self._client.request(
-                    method, self._address + PREFIX + path, params=query, content=content, headers=_JSON
+                    method,
+                    self._address + PREFIX + path,
+                    params=query,
+                    content=content,
+                    headers=_JSON,
+                    timeout=timeout,
                 )
             if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE and time.monotonic() < patience:
                 await asyncio.sleep(_PAUSE_SECONDS)

@@ -48,7 +48,7 @@ def journal(  # noqa: PLR0913 - one command with four actions, as the contract w
             hits = call.run(lambda api: api.get(path, tuple[Found, ...], text=what, limit=limit))
             call.print(hits, lambda out: views.found(out, hits))
         case "verify":
-            verdict = call.run(lambda api: api.get(group_path(group, "journal", "verify"), Verified))
+            verdict = call.run(lambda api: api.get_slowly(group_path(group, "journal", "verify"), Verified))
             call.print(verdict, lambda out: views.verified(out, verdict))
             raise typer.Exit(0 if verdict.ok else Reason.AUDIT_FAILURE.exit_code)
         case "export":

@@ -79,3 +79,14 @@ async def test_a_budget_holds_whatever_the_server_says(stage: Stage, usage: tupl
     ended = (await stage.ask("words " * 2500)).data
     assert (ended["reason"], ended["detail"].partition(":")[0]) == ("budget_exhausted", "tokens")
     assert len(stage.model.requests[-1].body) < 20_000 * 8
+
+
+@pytest.mark.clause("TURN-6")
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+async def test_a_reply_nested_beyond_reason_is_the_servers_fault(stage: Stage, provider: str) -> None:
+    """It is no error of the host that somebody should report."""
+    stage.model_changes = {"provider": provider}
+    nested = "[" * 50_000
+    body = f'{{"type":"error","error":{{"x":{nested},"choices":[{{"delta":{{"reasoning":{nested}'
+    stage.model.respond(lambda _request, _index: Rubbish(body=f"data: {body}\n\n"))
+    assert (await stage.ask()).data["reason"] == "protocol_violation"
