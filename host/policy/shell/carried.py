@@ -1,0 +1,78 @@
+"""Commands that ride in the options, variables and one-liners of other programs.
+
+The programs themselves are execute anyway; what is found here is judged beside them, so that the floor and denials see
+it. It may find too little (no scan of another language is whole), never too much to matter.
+"""
+
+import re
+from typing import Final
+
+from host.policy.shell.word import Word
+from host.policy.shell.wrappers import base_name
+
+_OPTIONS: Final[dict[str, re.Pattern[str]]] = {
+    "sort": re.compile(r"--comp[a-z-]*(?:=(.*))?", re.DOTALL),
+    "rg": re.compile(r"--(?:pre|hostname-bin)(?:=(.*))?", re.DOTALL),
+    "man": re.compile(r"(?:-P|--pager=?|-H|--html=?)(.*)", re.DOTALL),
+    "bat": re.compile(r"--pager(?:=(.*))?", re.DOTALL),
+    "git": re.compile(
+        r"(?:--(?:upload-pack|receive-pack|exec|open-files-in-pager|extcmd)=?|-x)(.*)|(?i:alias\.\w+|[\w.-]*(?:pager|editor|command|external|textconv|fsmonitor|hookspath|helper|program|cmd|process|clean|smudge))=!?(.*)",
+        re.DOTALL,
+    ),
+    "tar": re.compile(
+        r"(?:--checkpoint-action=exec=?|--to-comm\w*=?|--use-comp[\w-]*=?|-I|--rsh-c[\w-]*=?|-F|--(?:info|new-volume)-script=?)(.*)",
+        re.DOTALL,
+    ),
+    "rsync": re.compile(r"(?:-e|--rsh=?)(.*)", re.DOTALL),
+    "ssh": re.compile(r"(?:-o)?(?:Proxy|Local)Command[= ]?(.*)", re.DOTALL),
+    "scp": re.compile(r"(?:-o)?ProxyCommand[= ]?(.*)|-S(.*)", re.DOTALL),
+    "vim": re.compile(r"(?:-c|\+|--cmd)?[: ]*!(.*)", re.DOTALL),
+    "less": re.compile(r"\+!(.*)", re.DOTALL),
+    "sed": re.compile(r"(?:[\d$,]*|/[^/]*/)\s*e\s+(.*)", re.DOTALL),
+    "make": re.compile(r"SHELL=(.*)", re.DOTALL),
+}
+_SAME: Final = {
+    "vi": "vim",
+    "nvim": "vim",
+    "view": "vim",
+    "ex": "vim",
+    "gsort": "sort",
+    "bsdtar": "tar",
+    "gtar": "tar",
+    "sftp": "scp",
+}
+_CALLS: Final = re.compile(
+    r"(?:system|popen|exec\w*|call|run|check_output|getoutput|spawn\w*|shell_exec|passthru|qx|os\.execute)\s*\(?\s*"
+    r"(?:\[\s*)?(?P<quote>[\"'`{])(?P<text>(?:\\.|(?!(?P=quote)).)*)",
+    re.DOTALL,
+)
+_PROGRAMS: Final = re.compile(
+    r"(?:python|pypy|perl|ruby|node|php|lua|deno|bun|awk|gawk|mawk|Rscript|tclsh|osascript|expect)[\d.]*"
+)
+_FOREACH: Final = frozenset({"foreach", "run"})
+
+
+def carried_texts(words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...]) -> list[str]:
+    """Return the shell texts that a command's options, variables or program hold."""
+    texts = [
+        value.text
+        for name, value in assignments
+        if re.search(r"PAGER|EDITOR|COMMAND|SSH|ASKPASS|PROXY|LESSOPEN|EXTERNAL", name)
+    ]
+    if not words:
+        return texts
+    name = base_name(words[0].text)
+    pattern = _OPTIONS.get(_SAME.get(name, name))
+    if pattern is not None:
+        for at, word in enumerate(words[1:], 1):
+            found = pattern.fullmatch(word.text)
+            if found is None:
+                continue
+            value = next((group for group in found.groups() if group), "")
+            texts.append(value or (words[at + 1].text if at + 1 < len(words) else ""))
+        if name == "git" and (at := next((i for i, word in enumerate(words) if word.text in _FOREACH), 0)):
+            texts.append(" ".join(word.text for word in words[at + 1 :] if word.text not in {"--recursive", "-q"}))
+    elif _PROGRAMS.fullmatch(name):
+        for word in words[1:]:
+            texts += [found["text"].replace("\\", "") for found in _CALLS.finditer(word.text)]
+    return [text for text in texts if text.strip()]

@@ -1,0 +1,280 @@
+"""The hard floor: the few commands that no mode lets through (POL-4). Small, closed, and this is the whole of it.
+
+It judges one command, every wrapper taken off, with its folder; what a variable holds by the text is taken as said.
+"""
+
+import enum
+import re
+from typing import Final
+
+from host.policy.shell.word import Word
+from host.policy.shell.wrappers import base_name
+
+
+class Floor(enum.StrEnum):
+    """Why a text is never run."""
+
+    WIPES = "wipes"  # removes, moves away or replaces all of a root or a home
+    RAW_WRITE = "raw-write"  # writes to a block device or to memory
+    FILE_SYSTEM = "file-system"  # makes a file system
+    FORK_BOMB = "fork-bomb"  # starts itself without end
+    SHUTDOWN = "shutdown"  # turns the machine off or restarts it
+    DOWNLOAD_AS_ROOT = "download-as-root"  # runs what was just fetched with raised rights
+    KILLS_HOST = "kills-host"  # ends all processes, or those of this host
+
+
+_DEVICE: Final = re.compile(
+    r"/dev/(?:sd[a-z]|hd[a-z]|vd[a-z]|xvd|nvme\d|mmcblk\d|dm-\d|mapper/|md\d|loop\d|disk/|sr\d|nbd\d|zd\d|ram\d|block/"
+    r"|mem\b|kmem\b|port\b|root\b).*|/proc/(?:kcore|sysrq-trigger)",
+)
+_HOME: Final = re.compile(r"~[\w.-]*|/root|/home|/Users|/home/[^/]+|/Users/[^/]+|/var/root")
+_ALL: Final = re.compile(r"(?:\.?\*+|\.?\?\*|\.\[.*|\[[^\]]*\]\*|\*\.\*)")
+_NARROWS: Final = re.compile(
+    r"-(?:i?name|i?path|i?wholename|i?regex|[acm]time|[acm]min|size|user|group|perm|empty|newer\w*|inum|links|samefile"
+    r"|[ug]id|nouser|nogroup|fstype|used|lname|ilname|maxdepth)",
+)
+_MAKERS: Final = re.compile(
+    r"(?:mkfs(?:\..*)?|mke2fs|mkswap|mkntfs|mkdosfs|mkexfatfs|newfs(?:_.*)?|mkudffs|mkreiserfs)"
+)
+_DISK: Final = frozenset(
+    [
+        "wipefs",
+        "blkdiscard",
+        "badblocks",
+        "sgdisk",
+        "sfdisk",
+        "parted",
+        "cfdisk",
+        "gdisk",
+        "nvme",
+        "hdparm",
+        "shred",
+        "cryptsetup",
+        "pvcreate",
+    ]
+)
+_LOOKING: Final = frozenset(
+    {
+        "-l",
+        "--list",
+        "-L",
+        "--help",
+        "-h",
+        "--version",
+        "-V",
+        "print",
+        "list",
+        "-I",
+        "-i",
+        "-p",
+        "--print",
+        "-n",
+        "--no-act",
+        "-J",
+        "--json",
+    }
+)
+_OFF: Final = frozenset(["poweroff", "reboot", "halt", "kexec", "soft-reboot", "emergency", "rescue"])
+_HOST: Final = re.compile(r"\b(?:elis|ray|raylet|gcs_server|nats-server|nats)\b|ray::")
+_FORKING: Final = re.compile(r"fork\s+while\s+(?:fork|1)|while\s*\(?\s*(?:1|True|true)\s*\)?\s*[:{]?\s*(?:os\.)?fork")
+
+
+def floor_of(words: tuple[Word, ...], cwd: str) -> Floor | None:
+    """Return the floor that a command is on, or None."""
+    name = base_name(words[0].text)
+    texts = [word.text for word in words[1:]]
+    for kind, judge in _JUDGES:
+        if judge(name, texts, cwd):
+            return kind
+    if name in _KILLERS and _kills_host(name, texts, [word.source for word in words]):
+        return Floor.KILLS_HOST
+    return None
+
+
+def writes_raw(target: str) -> Floor | None:
+    """Return the floor that a redirection to `target` is on, or None."""
+    if not target.startswith("/"):
+        return None
+    path = _normal(target, "")
+    if path == "/proc/sysrq-trigger":
+        return Floor.SHUTDOWN
+    return Floor.RAW_WRITE if _DEVICE.fullmatch(path) else None
+
+
+def whole(target: str, cwd: str) -> bool:
+    """Whether a path names all of a root or a home, as itself or by what it holds."""
+    path = _normal(target, cwd)
+    return path == "/" or bool(_HOME.fullmatch(path))
+
+
+def _normal(target: str, cwd: str) -> str:
+    """Return a path without `.`, `..`, doubled slashes and the glob at its end."""
+    if not target.startswith(("/", "~")):
+        if not cwd:
+            return target
+        target = f"{cwd}/{target}"
+    parts: list[str] = []
+    for part in target.split("/"):
+        if part == "..":
+            parts = parts[:-1] if parts and not parts[0].startswith("~") else []
+        elif part not in {"", "."}:
+            parts.append(part)
+    while parts and _ALL.fullmatch(parts[-1]):
+        parts.pop()
+    if parts and parts[0].startswith("~"):
+        return "/".join(parts)
+    return "/" + "/".join(parts)
+
+
+def _operands(texts: list[str]) -> list[str]:
+    if "--" in texts:
+        at = texts.index("--")
+        return [text for text in texts[:at] if not text.startswith("-")] + texts[at + 1 :]
+    return [text for text in texts if not text.startswith("-")]
+
+
+def _recursive(texts: list[str]) -> bool:
+    return any(
+        ("--recursive".startswith(text) and len(text) > len("--"))
+        or (text[:1] == "-" and text[1:2] != "-" and re.search("[rR]", text))
+        for text in texts
+    )
+
+
+def _wipes(name: str, texts: list[str], cwd: str) -> bool:
+    match name:
+        case "rm" | "srm" | "grm" | "wipe" | "trash":
+            hits = any(whole(target, cwd) for target in _operands(texts))
+            return hits and (name in {"srm", "wipe", "trash"} or _recursive(texts))
+        case "mv" | "gmv":
+            *sources, place = _operands(texts) or [""]
+            return any(whole(each, cwd) and (place == "/dev/null" or "*" not in each) for each in sources)
+        case "find":
+            return _find_wipes(texts, cwd)
+        case "rsync":
+            return any(text.startswith("--del") for text in texts) and any(whole(t, cwd) for t in _operands(texts)[-1:])
+        case _:
+            # some program that this module does not know runs the rest: `chronic rm -rf /`
+            at = next((at for at, text in enumerate(texts) if base_name(text) == "rm"), None)
+            return at is not None and name not in _TALKERS and _wipes("rm", texts[at + 1 :], cwd)
+
+
+def find_roots(texts: list[str]) -> list[str]:
+    """Return the folders that `find` starts at."""
+    roots: list[str] = []
+    for text in texts:
+        if text in {"-H", "-L", "-P"} or text.startswith(("-O", "-D")):
+            continue
+        if text.startswith(("-", "(", "!")):
+            break
+        roots.append(text)
+    return roots or ["."]
+
+
+def unnarrowed(texts: list[str]) -> bool:
+    """Whether a `find` finds everything beneath where it starts."""
+    return not any(_NARROWS.fullmatch(text) for text in texts)
+
+
+def _find_wipes(texts: list[str], cwd: str) -> bool:
+    if "-delete" not in texts or not unnarrowed(texts):
+        return False
+    return any(whole(root, cwd) for root in find_roots(texts))
+
+
+def _writes_raw(name: str, texts: list[str], cwd: str) -> bool:
+    del cwd
+    if name in {"dd", "dcfldd", "dc3dd"}:
+        return any(text.startswith("of=") and writes_raw(text[3:]) for text in texts)
+    devices = [text for text in texts if writes_raw(text)]
+    if name in {"tee", "sponge", "truncate", "ddrescue"}:
+        return bool(devices)
+    if name in {"cp", "mv", "install", "rsync", "pv"}:
+        return writes_raw((_operands(texts) or [""])[-1]) is not None
+    if name in {"curl", "wget"}:
+        return bool(devices)
+    return name in _DISK and bool(devices) and not _LOOKING & set(texts)
+
+
+def _makes_file_system(name: str, texts: list[str], cwd: str) -> bool:
+    del cwd
+    if name in {"zpool", "vgcreate", "lvcreate"}:
+        return name != "zpool" or texts[:1] == ["create"]
+    return bool(_MAKERS.fullmatch(name)) and not {"-V", "--version", "-h", "--help"} & set(texts)
+
+
+def _shuts_down(name: str, texts: list[str], cwd: str) -> bool:
+    del cwd
+    operands = _operands(texts)
+    match name:
+        case "shutdown":
+            return not {"-c", "--help", "--show"} & set(texts)
+        case "reboot" | "halt" | "poweroff":
+            return "--help" not in texts
+        case "init" | "telinit":
+            return operands[:1] in (["0"], ["6"])
+        case "systemctl" | "loginctl":
+            return bool(operands) and (
+                operands[0] in _OFF
+                or bool({f"{off}.target" for off in _OFF} & set(operands) and operands[0] in {"isolate", "start"})
+            )
+        case "kexec":
+            return any(text in {"-e", "--exec"} for text in texts)
+        case "dbus-send" | "busctl" | "gdbus":
+            return any(re.search(r"\b(?:PowerOff|Reboot|Halt)\b", text) for text in texts)
+        case _:
+            return False
+
+
+def _forks(name: str, texts: list[str], cwd: str) -> bool:
+    del cwd
+    return bool(re.match(r"perl|python|ruby|php|node", name)) and any(_FORKING.search(text) for text in texts)
+
+
+def _kills_host(name: str, texts: list[str], sources: list[str]) -> bool:
+    if name == "killall5":
+        return True
+    if name == "kill":
+        targets = [text for at, text in enumerate(texts) if at and text != "--" and texts[at - 1] not in {"-s", "-n"}]
+        everyone = [text for text in targets if text in {"-1", "1"}] or texts in (["-1"], ["1"], ["--", "-1"])
+        return bool(everyone) or any(re.search(r"\b(?:pgrep|pidof|ps)\b", s) and _HOST.search(s) for s in sources)
+    if name in {"pkill", "killall", "skill"}:
+        return any(_HOST.search(text) or text in {".", ".*", "python", "python3"} for text in texts)
+    if name == "elis":
+        return "down" in texts
+    return (
+        name in {"systemctl", "service"}
+        and bool({"stop", "kill", "disable", "restart", "mask"} & set(texts))
+        and any(_HOST.search(text) for text in texts)
+    )
+
+
+_KILLERS: Final = frozenset(["kill", "pkill", "killall", "killall5", "skill", "elis", "systemctl", "service"])
+_TALKERS: Final = frozenset(
+    [
+        "echo",
+        "printf",
+        "git",
+        "grep",
+        "rg",
+        "man",
+        "apropos",
+        "logger",
+        "tldr",
+        "which",
+        "type",
+        "help",
+        "alias",
+        "cat",
+        "info",
+        "apt",
+        "dpkg",
+    ]
+)
+_JUDGES: Final = (
+    (Floor.WIPES, _wipes),
+    (Floor.RAW_WRITE, _writes_raw),
+    (Floor.FILE_SYSTEM, _makes_file_system),
+    (Floor.SHUTDOWN, _shuts_down),
+    (Floor.FORK_BOMB, _forks),
+)

@@ -1,0 +1,385 @@
+"""All commands that a text comes to: wrappers peeled, shell texts within it read in their turn.
+
+A queue instead of recursion, with bounds on depth and on the whole; what lies beyond them is noted as unclear, which
+asks. It finds commands and says how they are reached; judging them is `judging`'s.
+"""
+
+import collections
+import re
+from typing import Final
+
+import msgspec
+
+from host.policy.shell import expansion
+from host.policy.shell.carried import carried_texts
+from host.policy.shell.floor import find_roots, unnarrowed
+from host.policy.shell.found import Found, Unfolded
+from host.policy.shell.rights import DOWNLOADERS, INTERPRETERS, fetched_files, is_downloader
+from host.policy.shell.script import MOST_COMMANDS, forks, read_script
+from host.policy.shell.simple import Script, Simple
+from host.policy.shell.syntax import LONGEST_BYTES
+from host.policy.shell.word import FETCHED, NAMED, UNKNOWN, Word, has_mark
+from host.policy.shell.wrappers import RAISING, SHELLS, Wrapper, base_name, peel, wrapper_of
+
+DEEPEST: Final = 8  # shell texts within shell texts
+MOST_WRAPPERS: Final = 12  # around one command
+_PASSING: Final = frozenset({"cat", "tee"})
+_SHELL_VALUES: Final = re.compile(r"[-+][a-zA-Z]*[oO]")
+_SHELL_FILES: Final = frozenset({"--rcfile", "--init-file", "--rcs"})
+
+
+class _Around(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands around a shell text."""
+
+    depth: int = 0
+    where: str = ""
+    cwd: str = ""
+    raised: bool = False
+    why: str = ""
+    fetched: bool = False
+    carried: bool = False  # rides in an option or a one-liner of another program
+
+
+def unfold(text: str) -> Unfolded:
+    """Return all commands of a text; never raises."""
+    unfolded = Unfolded(found=[], unclear=[], bomb=False, raises=False)
+    _Unfolding(unfolded).run(text)
+    return unfolded
+
+
+class _Unfolding:
+    """The queue and what is known so far."""
+
+    def __init__(self, into: Unfolded) -> None:
+        self._into = into
+        self._queue: collections.deque[tuple[str, _Around, dict[str, str] | None]] = collections.deque()
+        self._bytes = 0
+        self._carried = False  # whether the text at hand rides in another program, which executes anyway
+        self._files: set[str] = set()  # what the text downloads
+        self._script = Script(commands=[], functions={}, defined={}, variables={}, given_up="", hidden=False)
+
+    def run(self, text: str) -> None:
+        """Read the text, then every text found in it."""
+        self._queue.append((text, _Around(), None))
+        while self._queue:
+            inner, around, variables = self._queue.popleft()
+            self._bytes += len(inner)
+            if self._bytes > 2 * LONGEST_BYTES or around.depth > DEEPEST:
+                self._unclear("shell texts lie too deep in one another to judge")
+                return
+            self._carried = around.carried
+            self._script = script = read_script(inner, variables)
+            if script.given_up:
+                self._unclear(script.given_up)
+            if script.hidden:
+                self._unclear("a subscript, a default, a name reference or a comment may hide a command")
+            self._into.bomb |= any(forks(name, body) for name, body in script.functions.items() if name)
+            for simple in script.commands:
+                self._simple(simple, around)
+            if len(self._into.found) > 2 * MOST_COMMANDS:
+                self._unclear(f"it comes to more than {2 * MOST_COMMANDS} commands")
+                return
+
+    def _unclear(self, why: str) -> None:
+        if not self._carried and why not in self._into.unclear:
+            self._into.unclear.append(why)
+
+    def _simple(self, simple: Simple, around: _Around) -> None:
+        if simple.cwd:
+            around = msgspec.structs.replace(around, cwd=simple.cwd)
+        if simple.words and DOWNLOADERS & {base_name(word.text) for word in simple.words[:4]}:
+            self._files |= fetched_files(simple.words, simple.writes)
+        words, assignments = simple.words, simple.assignments
+        for _ in range(MOST_WRAPPERS):
+            if not words:
+                break
+            name = self._name(words[0])
+            if name == "find":
+                self._find(words, simple, around)
+            wrapper = wrapper_of(name)
+            if wrapper is None or self._stays(name, words):
+                break
+            words, assignments, around = self._peeled(name, words, assignments, wrapper, simple, around)
+        else:
+            self._unclear("a command is wrapped too deep to judge")
+        self._end(words, assignments, simple, around)
+
+    def _name(self, word: Word) -> str:
+        if not word.known or not word.text or has_mark(word.text):
+            self._unclear(f"the name of a command is computed ({word.shown[:60] or 'empty'})")
+        elif word.text.startswith("~"):
+            return base_name(word.text)
+        return base_name(word.text)
+
+    @staticmethod
+    def _stays(name: str, words: tuple[Word, ...]) -> bool:
+        """Whether a wrapper is used for something else than running a command."""
+        option = words[1].text if len(words) > 1 else ""
+        return (name == "command" and bool(re.fullmatch(r"-[vV]+", option))) or (
+            name == "trap" and (option in {"", "-l", "-p", "-"})
+        )
+
+    def _peeled(
+        self,
+        name: str,
+        words: tuple[Word, ...],
+        assignments: tuple[tuple[str, Word], ...],
+        wrapper: Wrapper,
+        simple: Simple,
+        around: _Around,
+    ) -> tuple[tuple[Word, ...], tuple[tuple[str, Word], ...], _Around]:
+        """Take one wrapper off."""
+        peeled = peel(words, wrapper)
+        if peeled.unsure:
+            self._unclear(f"what {name} runs cannot be told from its options")
+        inner, texts = peeled.words, list(peeled.texts)
+        if name in RAISING:
+            self._into.raises = True
+            around = msgspec.structs.replace(around, raised=True, why=f"{name} raises rights")
+        elif not wrapper.inner_reads:
+            own = " ".join(word.shown for word in peeled.own)
+            around = msgspec.structs.replace(
+                around,
+                where=f"{around.where}: {own}" if around.where else own,
+                why=f"{name} is not known to only read",
+            )
+        if peeled.strange and wrapper.inner_reads:
+            around = msgspec.structs.replace(around, why=f"{name} {peeled.strange} is not known to only read")
+        if peeled.cwd:
+            around = msgspec.structs.replace(around, cwd=peeled.cwd)
+        if name == "trap":
+            texts, inner = [words[1]], ()
+        elif name == "xargs":
+            inner = self._fed(peeled.own, inner, simple)
+        elif name == "parallel":
+            texts = [Word(re.sub(r":::\+?|\{\S*\}", " ", word.text)) for word in texts]
+        for text in texts:
+            self._text(text, around)
+        if not inner and (texts or not wrapper.inner_reads):
+            # the wrapper itself is what is left: it runs its text, a shell, or nothing
+            self._leaf(words, (), simple, around)
+            return (), (), msgspec.structs.replace(around, why="done")
+        if not inner:
+            return self._nothing(name, words, peeled.assignments, simple, around)
+        return inner, (*assignments, *peeled.assignments), around
+
+    def _nothing(
+        self,
+        name: str,
+        words: tuple[Word, ...],
+        assignments: tuple[tuple[str, Word], ...],
+        simple: Simple,
+        around: _Around,
+    ) -> tuple[tuple[Word, ...], tuple[tuple[str, Word], ...], _Around]:
+        """A wrapper without a command: `env` prints, `exec > f` redirects, others do nothing."""
+        if name == "env" and not assignments:
+            self._leaf((words[0],), (), simple, around)
+        elif assignments or simple.writes:
+            self._leaf((), assignments, simple, around)
+        return (), (), msgspec.structs.replace(around, why="done")
+
+    def _fed(self, own: tuple[Word, ...], inner: tuple[Word, ...], simple: Simple) -> tuple[Word, ...]:
+        """The command that xargs builds: its words, and what it reads."""
+        given = self._given(simple)
+        fed: tuple[Word, ...]
+        if given is None:
+            upstream = self._script.commands[slice(*simple.upstream)]
+            listed = upstream and all(each.words and base_name(each.words[0].text) in _LISTING for each in upstream)
+            fed = (Word(NAMED if listed else UNKNOWN, False),)
+        else:
+            fed = tuple(Word(each, False) for each in given.text.replace("'", " ").replace('"', " ").split()[:64])
+        if not inner:
+            return (Word("echo"), *fed)
+        replace = next((word.text for at, word in enumerate(own) if at and own[at - 1].text in {"-I", "--replace"}), "")
+        replace = replace or next(
+            (found[1] or "{}" for word in own if (found := re.fullmatch(r"-[Ii](.*)|--replace", word.text))), ""
+        )
+        if not replace:
+            return (*inner, *fed)
+        value = fed[0].text if fed else ""
+        return tuple(
+            Word(word.text.replace(replace, value), False, word.shown) if replace in word.text else word
+            for word in inner
+        )
+
+    def _find(self, words: tuple[Word, ...], simple: Simple, around: _Around) -> None:
+        """What find runs for each file."""
+        texts = [word.text for word in words[1:]]
+        roots = find_roots(texts)
+        at = 1
+        while at < len(words):
+            if words[at].text not in {"-exec", "-execdir", "-ok", "-okdir"}:
+                at += 1
+                continue
+            end = next((i for i in range(at + 1, len(words)) if words[i].text in {";", "+"}), len(words))
+            found = [Word(root, False) for root in roots] if unnarrowed(texts) else [Word(NAMED, False)]
+            inner: list[Word] = []
+            for word in words[at + 1 : end]:
+                inner += found if word.text == "{}" else [word]
+            self._simple(Simple(words=tuple(inner), cwd=simple.cwd), around)
+            at = end + 1
+
+    def _text(self, text: Word, around: _Around) -> None:
+        """A shell text to be read in its turn."""
+        fetched = FETCHED in text.text
+        if has_mark(text.text) or not text.known:
+            self._unclear("a shell is given text that is not known")
+        self._queue.append(
+            (
+                text.text,
+                msgspec.structs.replace(around, depth=around.depth + 1, fetched=fetched),
+                self._script.variables,
+            )
+        )
+
+    def _given(self, simple: Simple) -> Word | None:
+        """The text that a command reads, where the script tells it."""
+        if simple.stdin is not None:
+            return Word(simple.stdin, simple.stdin_known)
+        first, end = simple.upstream
+        if first == end:
+            return None
+        commands = self._script.commands[first:end]
+        if any(not each.words or base_name(each.words[0].text) not in _PASSING for each in commands[1:]):
+            return None
+        source = commands[0]
+        texts, known = [word.text for word in source.words], all(word.known for word in source.words)
+        match base_name(texts[0]) if texts else "":
+            case "echo":
+                return Word(expansion.echoed(texts[1:]), known)
+            case "printf":
+                return Word(expansion.printed(texts[1:]), known)
+            case "cat" if len(texts) == 1 and source.stdin is not None:
+                return Word(source.stdin, source.stdin_known)
+            case _:
+                return None
+
+    def _end(
+        self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], simple: Simple, around: _Around
+    ) -> None:
+        """What is left when every wrapper is off: a shell, a builtin that runs text, or a command."""
+        if not words:
+            if around.why != "done" and (assignments or simple.writes):
+                self._leaf((), assignments, simple, around)
+            return
+        name = base_name(words[0].text)
+        if name in SHELLS:
+            self._shell(words, assignments, simple, around)
+        elif name == "eval":
+            self._text(Word(" ".join(word.text for word in words[1:]), all(word.known for word in words)), around)
+            self._bare(simple, around)
+        elif name in {"source", "."}:
+            self._source(words, assignments, simple, around)
+        elif name == "alias":
+            for word in words[1:]:
+                self._text(Word(word.text.partition("=")[2], word.known), around)
+            self._leaf(words, assignments, simple, around)
+        else:
+            self._leaf(words, assignments, simple, around)
+
+    def _shell(
+        self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], simple: Simple, around: _Around
+    ) -> None:
+        at, takes_text, clean = 1, False, True
+        while at < len(words) and words[at].text[:1] in {"-", "+"} and words[at].text not in {"-", "--"}:
+            text = words[at].text
+            clean &= words[at].known and text not in _SHELL_FILES and not re.match(r"-\w*i", text)
+            takes_text |= bool(re.fullmatch(r"-[a-zA-Z]*c[a-zA-Z]*|--command", text)) and not text.startswith("--c")
+            at += 2 if text in _SHELL_FILES or _SHELL_VALUES.fullmatch(text) else 1
+        at += at < len(words) and words[at].text in {"-", "--"}
+        if takes_text and at < len(words):
+            self._texted(words, at, around)
+            if not clean or assignments:
+                self._leaf(words[:at], assignments, simple, around)
+            else:
+                self._bare(simple, around)
+            return
+        given = self._given(simple)
+        reads_given = at >= len(words) or any(word.text == "-s" for word in words) or words[at].text == "/dev/stdin"
+        if reads_given and given is not None:
+            self._text(given, around)
+            if clean and not assignments:
+                self._bare(simple, around)
+                return
+        self._leaf(words, assignments, simple, around, fetched=self._runs_fetched(words, simple))
+
+    def _texted(self, words: tuple[Word, ...], at: int, around: _Around) -> None:
+        """`sh -c TEXT NAME ARGUMENT…`."""
+        variables = self._script.variables
+        values = [word.text for word in words[at + 2 :]]
+        numbered = {str(number): value for number, value in enumerate(values, 1)}
+        if values:
+            numbered |= {"@": " ".join(values), "*": " ".join(values)}
+        self._script.variables = {**variables, **numbered}
+        self._text(words[at], around)
+        self._script.variables = variables
+
+    def _source(
+        self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], simple: Simple, around: _Around
+    ) -> None:
+        given = self._given(simple)
+        if len(words) > 1 and words[1].text == "/dev/stdin" and given is not None:
+            self._text(given, around)
+        self._leaf(words, assignments, simple, around, fetched=self._runs_fetched(words, simple))
+
+    def _runs_fetched(self, words: tuple[Word, ...], simple: Simple) -> bool:
+        upstream = self._script.commands[slice(*simple.upstream)]
+        return (
+            any(FETCHED in word.text or base_name(word.text) in self._files for word in words)
+            or (simple.stdin is not None and FETCHED in simple.stdin)
+            or any(each.words and is_downloader(each.words) for each in upstream)
+        )
+
+    def _bare(self, simple: Simple, around: _Around) -> None:
+        """A shell or `eval` is nothing by itself, but its redirections are."""
+        if simple.writes:
+            self._leaf((), (), simple, around)
+
+    def _leaf(
+        self,
+        words: tuple[Word, ...],
+        assignments: tuple[tuple[str, Word], ...],
+        simple: Simple,
+        around: _Around,
+        *,
+        fetched: bool = False,
+    ) -> None:
+        if words and (INTERPRETERS.fullmatch(base_name(words[0].text)) or base_name(words[0].text) in self._files):
+            fetched = self._runs_fetched(words, simple)
+        if words and base_name(words[0].text) in _JOBS:
+            self._text(self._given(simple) or Word(UNKNOWN, False), around)
+        for text in carried_texts(words, assignments):
+            # what rides in another program counts for floor and denials; whether it could be told does not matter
+            # beyond that, as the program that carries it is no reading command
+            self._queue.append(
+                (
+                    text,
+                    msgspec.structs.replace(
+                        around,
+                        depth=around.depth + 1,
+                        where=f"in {words[0].text if words else 'a variable'}",
+                        why="it rides in another program",
+                        carried=True,
+                    ),
+                    None,
+                )
+            )
+        self._into.found.append(
+            Found(
+                words=words,
+                assignments=assignments,
+                writes=simple.writes,
+                where=around.where,
+                cwd=around.cwd,
+                raised=around.raised,
+                fetched=fetched or around.fetched,
+                defined=bool(words)
+                and words == simple.words
+                and self._script.defined.get(words[0].text, simple.at) < simple.at,
+                why=around.why,
+            ),
+        )
+
+
+_LISTING: Final = frozenset(["ls", "find", "fd", "git", "head", "tail", "sort", "uniq", "grep", "rg", "egrep", "fgrep"])
+_JOBS: Final = frozenset({"at", "batch"})  # read their job from what is given to them
