@@ -11,7 +11,9 @@ _HEAD: Final = rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _BODY: Final = rb"[^-]*+(?:-{1,4}(?!-)[^-]++)*+"
 _BLOCK: Final = re.compile(
     _HEAD + rb"(?:" + _BODY + rb"-----END [A-Z0-9 ]{0,60}-----"
-    rb"|(?:(?:\\{1,4}[nr]|[\s\"'+,])*+[A-Za-z0-9+/=]{16,512}+)++)"  # torn: the lines that read as base64
+    # torn: the lines that read as base64, and headers before them
+    rb"|(?:(?:\\{1,4}[nr]|[\s\"'+,])*+"
+    rb"(?:[A-Z][A-Za-z-]{2,20}:[ ][^\r\n\\-][^\r\n\\]{0,80}+|[A-Za-z0-9+/=]{16,512}+))++)"
 )
 _OPEN: Final = re.compile(
     rb"-----BEGIN(?: [A-Z0-9 ]{0,60}-{0,4})?\Z"

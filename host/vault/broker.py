@@ -2,30 +2,39 @@
 
 A model writes `«secret:NAME»` and never sees the value. Only secrets of `[secrets]` can be lent, and none that the host
 itself uses: neither by its reference, nor by its value under another reference, nor out of the host's own folders
-(SEC-1, SEC-3). Where a value may be sent is the tool's own wall.
+(SEC-1, SEC-3). A secret that is bound to hosts goes only with a call whose passport says where it goes.
 """
 
+import asyncio
+import contextlib
 import re
+import threading
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
+from host.config.references import identity, kept_by_host
 from host.config.settings import SecretSettings
 from host.errors import ElisError, PolicyViolation, SecretMissing
 from host.passport import Passport
 from host.vault.masking import Masker
-from host.vault.references import parse, resolve
+from host.vault.references import is_slow, resolve
+from host.vault.towards import host_of, may_get
 
 HANDLE: Final = re.compile(r"«secret:([^«»]{1,64})»")
+_SIGN: Final = "«secret:"
 
-_OWN: Final = ("token", "keys", "nats", "run", "host.db", "elis.toml")
-"""What of the host's home no tool is lent, whatever a reference says."""
+_PROVIDER_KEY: Final = "provider-key"
+"""The kind of mask that stands for what the host itself uses."""
+
+_FIRST_LOOK_SECONDS: Final = 30.0
+"""How long a first turn waits for slow vaults to tell what an earlier process may have lent."""
 
 
 class Broker:
-    """Lends the secrets of one group's settings."""
+    """Lends the secrets of one group's settings. Its methods may hold the calling thread while a vault answers."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what it lends, to whom, and what it must not
         self,
         secrets: Mapping[str, SecretSettings],
         masker: Masker,
@@ -33,53 +42,69 @@ class Broker:
         *,
         base: Path,
         reserved: Collection[str] = (),
+        reaches: Mapping[str, Collection[str]] | None = None,
+        of_servers: Collection[str] = (),
     ) -> None:
         """`base` is the host's home, where relative `file:` references start; `reserved` are the host's own references.
 
-        Every value lent is masked from then on.
+        `reaches` says which hosts a tool may reach that cannot say where one call goes: the shell's list ("*": any).
+        `of_servers` names the secrets that the settings lend to tool servers. Every value lent is masked from then on.
         """
+        self._of_servers = frozenset(of_servers)
         self._secrets = secrets
         self._masker = masker
         self._environment = environment
         self._base = base
         self._reserved = tuple(reserved)
+        self._reaches = reaches or {}
+        self._looked = threading.Event()
+        self._looked.set()
 
     def arm(self, plain: Any, passport: Passport) -> Any:  # noqa: ANN401 - plain data
         """Return plain arguments with values where handles stood; the same object where none stood.
 
-        Raises SecretMissing (no such secret, or no value behind it) and PolicyViolation (this tool may not have it).
+        Raises SecretMissing (no such secret, or no value behind it) and PolicyViolation (this tool, or this host, may
+        not have it).
         """
-        match plain:
-            case str():
-                return self._filled(plain, passport) if "«secret:" in plain else plain
-            case dict():
-                fields = cast("dict[object, object]", plain)
-                filled = {key: self.arm(value, passport) for key, value in fields.items()}
-                return fields if all(filled[key] is value for key, value in fields.items()) else filled
-            case list() | tuple():
-                items = cast("Sequence[object]", plain)
-                armed = [self.arm(value, passport) for value in items]
-                return items if all(one is other for one, other in zip(armed, items, strict=True)) else armed
-            case _:
-                return plain
+        if not names_secret(plain):
+            return plain
+        return self._armed(plain, _Loan(self, passport, host_of(plain, passport.towards)))
+
+    async def armed(self, plain: Any, passport: Passport) -> Any:  # noqa: ANN401 - plain data
+        """Do as `arm` without holding the event loop: a vault's program may take seconds."""
+        if not names_secret(plain):
+            return plain
+        if not any(
+            is_slow(reference) for reference in (*(each.ref for each in self._secrets.values()), *self._reserved)
+        ):
+            return self.arm(plain, passport)
+        return await asyncio.to_thread(self.arm, plain, passport)
 
     def mask_from_the_start(self) -> None:
-        """Mask what an earlier process may have lent and a tool may have kept in a file since (MASK-1).
+        """Mask what an earlier process may have lent and a tool may have kept in a file since, and the host's own keys.
 
-        Secrets that cannot be had now are passed over: whoever asks for one is told then.
+        Secrets that cannot be had now are passed over: whoever asks for one is told then. Vaults that take their time
+        are asked in a thread of their own; `ready` waits for it.
         """
-        for name, secret in self._secrets.items():
-            if secret.tools:
-                try:
-                    self._masker.lend(name, self._value(name, secret.ref))
-                except ElisError:
-                    continue
+        for reference in self._reserved:
+            if not is_slow(reference):
+                self._conceal(reference)
+        lendable = [
+            (name, secret.ref) for name, secret in self._secrets.items() if secret.tools or name in self._of_servers
+        ]
+        slow = [each for each in lendable if is_slow(each[1])]
+        self._mask([each for each in lendable if each not in slow])
+        if slow:
+            self._looked.clear()
+            threading.Thread(target=self._mask_slowly, args=(slow,), name="vaults", daemon=True).start()
 
-    def _filled(self, text: str, passport: Passport) -> str:
-        filled = HANDLE.sub(lambda found: self._lend(found.group(1), passport), text)
-        return text if filled == text else filled
+    async def ready(self) -> None:
+        """Wait, within a bound, until `mask_from_the_start` has asked every vault."""
+        if not self._looked.is_set():
+            await asyncio.to_thread(self._looked.wait, _FIRST_LOOK_SECONDS)
 
-    def _lend(self, name: str, passport: Passport) -> str:
+    def lend(self, name: str, passport: Passport, host: str | None) -> str:
+        """Return the value of the secret `name` for a call of `passport` that goes to `host` (None: nobody knows)."""
         secret = self._secrets.get(name)
         if secret is None:
             known = ", ".join(f"«secret:{each}»" for each in sorted(self._secrets)) or "none"
@@ -89,37 +114,84 @@ class Broker:
             may = ", ".join(secret.tools) or "no tool"
             message = f"The secret {name!r} may not be lent to {passport.name}; its settings name: {may}."
             raise PolicyViolation(message)
-        if secret.hosts and passport.network:
-            message = f"The secret {name!r} is bound to hosts, and {passport.name} cannot say where it would go."
-            raise PolicyViolation(message)
+        self._check_host(name, secret, passport, host)
         value = self._value(name, secret.ref)
         self._masker.lend(name, value)
         return value
 
-    def _value(self, name: str, reference: str) -> str:
-        try:
-            self._refuse_own(name, reference)
-            value = resolve(reference, self._environment, base=self._base)
-        except ElisError as error:
-            if isinstance(error, PolicyViolation):
-                raise
-            message = f"The secret {name!r} cannot be had. {error.message}."
-            raise SecretMissing(message) from error
-        if any(value == own for own in self._own_values()):
-            raise _own(name)
+    def lend_to_server(self, name: str) -> str:
+        """Return the value of a secret that the entry of a tool server names, for the environment of that server.
+
+        The entry is the operator's word that this server may have it; raise SecretMissing or PolicyViolation.
+        """
+        secret = self._secrets.get(name) if name in self._of_servers else None
+        if secret is None:
+            message = f"There is no secret {name!r} for tool servers."
+            raise SecretMissing(message)
+        value = self._value(name, secret.ref)
+        self._masker.lend(name, value)
         return value
 
-    def _refuse_own(self, name: str, reference: str) -> None:
-        if reference in self._reserved:
-            raise _own(name)
-        parsed = parse(reference)
-        if parsed.kind != "file":
+    def _check_host(self, name: str, secret: SecretSettings, passport: Passport, host: str | None) -> None:
+        may = ", ".join(secret.hosts)
+        others = [other for other in self._reaches.get(passport.name, ()) if not may_get(other.lower(), secret.hosts)]
+        if secret.hosts and others:
+            also = "any host" if "*" in others else ", ".join(others)
+            message = f"The secret {name!r} is bound to hosts ({may}), and {passport.name} may reach {also} as well."
+            raise PolicyViolation(message)
+        if not secret.hosts or not passport.network:
             return
-        # Links are followed first: the file is what it is, not what it is called.
-        path = (self._base / Path(parsed.name).expanduser()).resolve()
-        home = self._base.resolve()
-        if any(path.is_relative_to(home / own) for own in _OWN):
+        if host is None:
+            message = (
+                f"The secret {name!r} is bound to hosts ({may}), and {passport.name} cannot say where it would go."
+            )
+            raise PolicyViolation(message)
+        if not may_get(host, secret.hosts):
+            message = f"The secret {name!r} may not go to {host or 'that address'}; its settings name: {may}."
+            raise PolicyViolation(message)
+
+    def _armed(self, plain: Any, loan: "_Loan") -> Any:  # noqa: ANN401 - plain data
+        match plain:
+            case str():
+                return HANDLE.sub(lambda found: loan.value(found.group(1)), plain) if _SIGN in plain else plain
+            case dict():
+                fields = cast("dict[object, object]", plain)
+                return {key: self._armed(value, loan) for key, value in fields.items()}
+            case list() | tuple():
+                items = cast("Sequence[object]", plain)
+                return [self._armed(value, loan) for value in items]
+            case _:
+                return plain
+
+    def _mask(self, secrets: Sequence[tuple[str, str]]) -> None:
+        for name, reference in secrets:
+            try:
+                self._masker.lend(name, self._value(name, reference))
+            except ElisError:
+                continue
+
+    def _conceal(self, reference: str) -> None:
+        with contextlib.suppress(ElisError):  # whoever uses it says that it is missing
+            self._masker.conceal(_PROVIDER_KEY, resolve(reference, self._environment, base=self._base))
+
+    def _mask_slowly(self, secrets: Sequence[tuple[str, str]]) -> None:
+        try:
+            self._mask(secrets)
+        finally:
+            self._looked.set()
+
+    def _value(self, name: str, reference: str) -> str:
+        own = {identity(each, self._base) for each in self._reserved}
+        if identity(reference, self._base) in own or kept_by_host(reference, self._base):
             raise _own(name)
+        try:
+            value = resolve(reference, self._environment, base=self._base)
+        except ElisError as error:
+            message = f"The secret {name!r} cannot be had. {error.message}."
+            raise SecretMissing(message) from error
+        if any(value == own_value for own_value in self._own_values()):
+            raise _own(name)
+        return value
 
     def _own_values(self) -> list[str]:
         values: list[str] = []
@@ -129,6 +201,34 @@ class Broker:
             except ElisError:
                 continue  # what cannot be had cannot be equal; whoever uses it says that it is missing
         return values
+
+
+class _Loan:
+    """What one call is lent: each value is fetched once, however often its handle stands there."""
+
+    def __init__(self, broker: Broker, passport: Passport, host: str | None) -> None:
+        self._broker = broker
+        self._passport = passport
+        self._host = host
+        self._values: dict[str, str] = {}
+
+    def value(self, name: str) -> str:
+        if name not in self._values:
+            self._values[name] = self._broker.lend(name, self._passport, self._host)
+        return self._values[name]
+
+
+def names_secret(plain: Any) -> bool:  # noqa: ANN401 - plain data
+    """Tell whether a handle stands in any string of `plain`."""
+    match plain:
+        case str():
+            return _SIGN in plain and HANDLE.search(plain) is not None
+        case dict():
+            return any(names_secret(value) for value in cast("dict[object, object]", plain).values())
+        case list() | tuple():
+            return any(names_secret(value) for value in cast("Sequence[object]", plain))
+        case _:
+            return False
 
 
 def _own(name: str) -> PolicyViolation:

@@ -1,23 +1,27 @@
 """Lent values and everything they may look like: where they stand in a text, and where one may be about to begin.
 
-Each value is looked for as it is, escaped (percent, JSON, HTML), in base64 of both alphabets at all three alignments,
-in hexadecimal, and broken over lines or quoted in any of these. Positions are of bytes. Typical forms of secrets that
-nobody lent are for `host.vault.shapes`.
+Each value is looked for as it is, escaped (percent, JSON, HTML), in base64 and base32 at all alignments, in
+hexadecimal, broken over lines or quoted in any of these (`host.vault.appearances`), and inside what base64 hides.
+Positions are of bytes. Typical forms of secrets that nobody lent are for `host.vault.shapes`.
 """
 
 import base64
+import bisect
+import itertools
 import re
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
-from host.vault import views
+from host.vault import rare, views
+from host.vault.appearances import BARE, FLAT, HEX, Form, forms_of
 
 SHORT_BYTES: Final = 6  # below this a value is masked only as a word of its own: its encodings occur by chance
-_SMALLEST_CORE: Final = 6  # characters of base64 that are compared at least
 _UNFINISHED_DEPTH: Final = 6  # escapes within escapes that may be cut off at once
-_LONGEST_ESCAPE: Final = 8  # bytes that one byte of a value may take in a text
+_LONGEST_ESCAPE: Final = 12  # bytes that one byte of a value may take in a text
+_WORD_OF_BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-]{16,}")
+_APART: Final = b"\n\x1e\n"
 _BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 
 
@@ -27,14 +31,6 @@ class Span(msgspec.Struct, frozen=True, order=True):
     start: int
     end: int
     replacement: bytes
-
-
-class _Form(msgspec.Struct, frozen=True):
-    """One appearance in a view; the edges are base64 characters that carry a part of the value."""
-
-    core: bytes
-    left_edge: bool = False
-    right_edge: bool = False
 
 
 class LentValue:
@@ -48,12 +44,8 @@ class LentValue:
         self._short = min(len(flat), len(bare)) < SHORT_BYTES
         word = rb"(?<![0-9A-Za-z])" + re.escape(self.plain) + rb"(?![0-9A-Za-z])"
         self._word = re.compile(word)
-        encoded = () if self._short else tuple(_base64_forms(self.plain))
-        # In the order of `Text.views`.
-        self._forms: tuple[tuple[_Form, ...], ...] = ()
-        if not self._short:
-            self._forms = ((_Form(flat), *encoded), (_Form(bare), *encoded), (_Form(self.plain.hex().encode()),))
-        longest = max([len(self.plain), *(len(form.core) for forms in self._forms for form in forms)])
+        self._forms: dict[str, tuple[Form, ...]] = {} if self._short else forms_of(self.plain)
+        longest = max([len(self.plain), *(len(form.core) for form in self._forms.get(FLAT, ()))])
         self.reach = longest * _LONGEST_ESCAPE
 
     def spans(self, text: "Text") -> list[Span]:
@@ -61,10 +53,13 @@ class LentValue:
         if self._short:
             return [Span(match.start(), match.end(), self.replacement) for match in self._word.finditer(text.raw)]
         found: list[Span] = []
-        for view, forms in zip(text.views, self._forms, strict=True):
-            for form in forms:
+        for name, view in text.views.items():
+            for form in self._forms[name]:
                 for at in _all(view.data, form.core):
-                    found.append(Span(*view.back(*_widened(view.data, form, at)), self.replacement))  # noqa: PERF401
+                    start, end = view.back(*_widened(view.data, form, at))
+                    # The characters of a dump stand behind its bytes, to the end of the line.
+                    end = rare.end_of_line(text.raw, end) if name == rare.DUMP else end
+                    found.append(Span(start, end, self.replacement))
         # What looks like an escape together with the byte before it is missed by the views, never by this.
         found += [Span(at, at + len(self.plain), self.replacement) for at in _all(text.raw, self.plain)]
         return found
@@ -72,8 +67,8 @@ class LentValue:
     def begins_at(self, text: "Text") -> int:
         """Return the earliest byte from which the end of `text` is a beginning of the value; its length if none is."""
         earliest = len(text.raw) - _overlap(text.raw, self.plain)
-        for view, forms in zip(text.views, self._forms, strict=True) if self._forms else ():
-            for form in forms:
+        for name, view in text.views.items() if self._forms else ():
+            for form in self._forms[name]:
                 # A zero at the end may be the first half of a 0x that stands between two digits.
                 for end in {len(view.data), len(view.data) - view.data.endswith(b"0")}:
                     data = view.data[:end]
@@ -106,12 +101,15 @@ class _View:
 class Text:
     """A text and its views."""
 
-    def __init__(self, raw: bytes) -> None:
+    def __init__(self, raw: bytes, *, part: bool = False) -> None:
+        """Take the text; a `part` of one may be cut off anywhere."""
         self.raw = raw
         flat = _View(views.flat(raw), lambda: views.trace_flat(raw))
         bare = _View(views.bare(raw), lambda: views.trace_bare(raw))
         digits = _View(views.hexadecimal(flat.data), lambda: views.trace_hexadecimal(flat.traced()))
-        self.views: tuple[_View, ...] = (flat, bare, digits)
+        self.views: dict[str, _View] = {FLAT: flat, BARE: bare, HEX: digits}
+        for view in rare.views(raw, part=part):
+            self.views[view.name] = _View(view.data, view.trace)
 
 
 def spans_of(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
@@ -119,7 +117,8 @@ def spans_of(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
     if not values or not raw:
         return []
     text = Text(raw)
-    return settled([span for value in values for span in value.spans(text)])
+    found = [span for value in values for span in value.spans(text)]
+    return settled([*found, *_inside_base64(values, raw)])
 
 
 def opens_at(values: tuple[LentValue, ...], raw: bytes) -> int:
@@ -131,13 +130,53 @@ def opens_at(values: tuple[LentValue, ...], raw: bytes) -> int:
     window = raw[offset:]
     earliest = ending = len(window)
     for _ in range(_UNFINISHED_DEPTH):
-        text = Text(window[:ending])
-        earliest = min([earliest, *(value.begins_at(text) for value in values)])
-        ending, before = views.finished(window[:ending]), ending
+        text = Text(window[:ending], part=True)
+        beginnings = [value.begins_at(text) for value in values]
+        earliest = min([earliest, *(at for at in beginnings if at < len(text.raw))])
+        escape, (mark, waits) = views.finished(window[:ending]), rare.finished(window[:ending])
+        ending, before = min(escape, mark), ending
         if ending == before:
             break
-        earliest = min(earliest, ending)
+        if escape < before or waits:
+            earliest = min(earliest, ending)
     return offset + earliest
+
+
+def _inside_base64(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
+    """Return the words of base64 whose text holds a value that was escaped before: JSON, percent, base64 again."""
+    hidden: list[tuple[int, int]] = []
+    texts: list[bytes] = []
+    for match in _WORD_OF_BASE64.finditer(raw):
+        decoded = _decoded(match.group())
+        if decoded is not None:
+            hidden.append(match.span())
+            texts.append(decoded)
+    if not texts:
+        return []
+    text = Text(_APART.join(texts))
+    ends = list(itertools.accumulate(len(each) + len(_APART) for each in texts))
+    found: list[Span] = []
+    for span in (span for value in values for span in value.spans(text)):
+        first, last = (bisect.bisect_right(ends, at) for at in (span.start, span.end - 1))
+        found.append(Span(hidden[first][0], hidden[min(last, len(hidden) - 1)][1], span.replacement))
+    return found
+
+
+def _decoded(word: bytes) -> bytes | None:
+    """Return the text behind a word of base64; None where it is no text: a picture, a hash, a name of code."""
+    standard = word.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
+    try:
+        data = base64.b64decode(standard[: len(standard) // 4 * 4] + _rest(standard), validate=True)
+        data.decode()
+    except ValueError:
+        return None
+    return data
+
+
+def _rest(standard: bytes) -> bytes:
+    """Return what is left behind the last whole group of four, filled up; one character alone says nothing."""
+    left = standard[len(standard) // 4 * 4 :]
+    return left + b"=" * (4 - len(left)) if len(left) > 1 else b""
 
 
 def settled(spans: list[Span]) -> list[Span]:
@@ -152,23 +191,7 @@ def settled(spans: list[Span]) -> list[Span]:
     return merged
 
 
-def _base64_forms(plain: bytes) -> list[_Form]:
-    """The characters that depend on `plain` alone, for each number of bytes that may precede it in a group of three."""
-    forms: dict[bytes, _Form] = {}
-    for before in range(3):
-        whole = base64.b64encode(bytes(before) + plain).rstrip(b"=")
-        first = (0, 2, 3)[before]  # characters that the bytes before take part in
-        partial = (before + len(plain)) % 3 != 0  # the last character waits for what follows
-        core = whole[first : len(whole) - partial]
-        if len(core) < _SMALLEST_CORE:
-            continue
-        for alphabet in (core, core.translate(bytes.maketrans(b"+/", b"-_"))):
-            shown = views.flat(alphabet)
-            forms.setdefault(shown, _Form(shown, left_edge=before > 0, right_edge=partial))
-    return list(forms.values())
-
-
-def _widened(data: bytes, form: _Form, at: int) -> tuple[int, int]:
+def _widened(data: bytes, form: Form, at: int) -> tuple[int, int]:
     """Return the span of a form with its edges."""
     start, end = at, at + len(form.core)
     if form.left_edge and start > 0 and data[start - 1] in _BASE64:
@@ -189,7 +212,7 @@ def _all(data: bytes, needle: bytes) -> list[int]:
     return found
 
 
-def _edge_overlap(data: bytes, form: _Form) -> int:
+def _edge_overlap(data: bytes, form: Form) -> int:
     """Return how many bytes of the end of `data` are the whole core with a part of what may follow it."""
     if not form.right_edge:
         return 0

@@ -13,6 +13,7 @@ _REFERENCE: Final = re.compile(
     rb"|\{"  # a template
     rb"|\xc2\xab"  # a handle or a mask
     rb"|(?:env|file|keyring|op|bw|pass|vault|secret|ref|arn):"
+    rb"|lambda:"
     rb"|(?:none|null|nil|true|false|yes|no|on|off|undefined)\Z"
     rb"|([*x.#?_-])\1*\Z",  # blacked out
     re.IGNORECASE,
@@ -56,7 +57,7 @@ def opaque(value: bytes) -> bool:
     if len(value) < _OPAQUE_BYTES:
         return False
     if not _DIGIT.search(value):
-        return len(value) >= _LONG_BYTES and _mixed(value)
+        return len(value) >= _LONG_BYTES and is_mixed(value)
     if not _LETTER.search(value):
         return value.isdigit() and len(value) >= _DIGITS_ALONE
     return _WORDS.match(value) is None
@@ -64,7 +65,7 @@ def opaque(value: bytes) -> bool:
 
 def likely(value: bytes) -> bool:
     """Tell whether `value` may be a credential where one is expected: any digit, sign or mixture will do."""
-    return _DIGIT.search(value) is not None or any(sign in value for sign in b"+/=~!@#%^*") or _mixed(value)
+    return _DIGIT.search(value) is not None or any(sign in value for sign in b"+/=~!@#%^*") or is_mixed(value)
 
 
 def has_sign(value: bytes) -> bool:
@@ -72,12 +73,18 @@ def has_sign(value: bytes) -> bool:
     return _NO_WORD.search(value) is not None
 
 
+def is_long_word(value: bytes) -> bool:
+    """Tell whether `value` is letters without a break, more than words of one language commonly have."""
+    return len(value) >= _LONG_BYTES and value.isalpha()
+
+
 def is_number(value: bytes) -> bool:
     """Tell whether `value` is a number too short for a secret."""
     return value.replace(b".", b"").isdigit() and len(value) < _DIGITS_ALONE
 
 
-def _mixed(value: bytes) -> bool:
+def is_mixed(value: bytes) -> bool:
+    """Tell whether capitals and small letters stand in `value` as in random letters."""
     capitals = sum(65 <= byte <= 90 for byte in value)  # noqa: PLR2004 - A to Z
     small = sum(97 <= byte <= 122 for byte in value)  # noqa: PLR2004 - a to z
     return min(capitals, small) >= max(2, _CAPITALS_SHARE * len(value))

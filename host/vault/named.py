@@ -12,17 +12,20 @@ from typing import Final
 
 from host.vault import literals
 
-WORDS: Final = (b"pass", b"pwd", b"secret", b"token", b"key", b"credential", b"auth")
+WORDS: Final = (b"pass", b"pwd", b"psk", b"secret", b"token", b"key", b"credential", b"auth")
 """In lower case; without one of them in the text there is nothing to find."""
 
 _LOOK_BACK: Final = 96
 _LONGEST: Final = 4096
 
-_NAME: Final = rb"(?i:pass(?:word|wd|phrase|code)?|pwd|secret|token|key|credentials?|auth)"
+_NAME: Final = rb"(?i:pass(?:word|wd|phrase|code)?|pwd|psk|secret|token|key|credentials?|auth)"
 _SUFFIX: Final = rb"(?P<suffix>(?i:[_-]?[0-9]{1,3}|[_-](?:base(?:64)?|b64|hex|value))?)"
 _SEPARATOR: Final = (
     rb"(?P<equals>=)(?=[^\s=])"
-    rb"|(?P<spaced>[\"'\\\]]{0,10}[ \t]{0,8}(?:=>|:=|={1,3}|:)[ \t]{0,8})"
+    rb"|(?P<spaced>[\"'\\\]]{0,10}[ \t]{0,8}(?:=>|:=|={1,3}|:(?!:))[ \t]{0,8})"
+    rb"|(?P<valued>[\"']?[ \t]{0,8},?[ \t\r\n]{1,24}-?[ \t]{0,8}[\"']?(?i:value)[\"']?[ \t]{0,8}[:=][ \t]{0,8}"
+    rb"|[\"'][ \t]{0,8},[\"'](?i:value)[\"'][ \t]{0,8}:[ \t]{0,8})"  # its value stands in a field named so
+    rb"|(?P<listed>[\"'][ \t]{0,8},[ \t]{0,8})"  # an argument of a function
     rb"|(?P<closed>>)"
     rb"|(?P<blank>[ \t]{1,8})"
 )
@@ -60,10 +63,15 @@ _LOGIN: Final = re.compile(rb"\blogin[ \t]+[^\s]{1,64}[ \t\r\n]+\Z")  # .netrc
 _BEFORE_SAID: Final = re.compile(rb"(?:\A|[\s\"'])[A-Za-z0-9_.-]*\Z")  # a word of its own: a log line, a form
 _BLANK: Final = re.compile(rb"\s")
 
-_PASSWORDS: Final = frozenset({b"password", b"passwd", b"passphrase", b"passcode", b"pass", b"pwd"})
+_ADDRESS: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]{1,15}://")  # what it holds is for another form
+_DOTTED: Final = re.compile(rb"[0-9]{1,6}(?:\.[0-9]{1,6})+\Z")
+_PASSWORDS: Final = frozenset({b"password", b"passwd", b"passphrase", b"passcode", b"pass", b"pwd", b"psk"})
+_SHORT_WORDS: Final = frozenset({b"pass", b"auth", b"psk", b"key"})
 _SHORTEST_PASSWORD: Final = 3
 _SHORTEST_BARE_PASSWORD: Final = 6
 _SHORTEST_TOKEN: Final = 6
+_SHORTEST_MIXED: Final = 12  # of a token without a digit
+_HYPHENS_OF_A_PHRASE: Final = 2
 
 
 class _Place:
@@ -84,7 +92,7 @@ class _Place:
                 return _KEY_OF.search(self.prefix) is not None
             case b"token":
                 return _CURSOR.search(self.prefix) is None
-            case b"pass" | b"auth":
+            case b"pass" | b"auth" | b"psk":
                 camel = self.match["name"][:1].isupper() and self.prefix[-1:].islower()
                 return camel or _JOINED.search(self.prefix) is not None
             case _:
@@ -93,13 +101,27 @@ class _Place:
     def separated(self) -> bool:
         """Tell whether what stands between name and value binds them."""
         if self.match["blank"] is not None:
-            return self.flag or _LOGIN.search(self.before) is not None
+            set_alone = b"_" in self.whole and self.whole == self.whole.upper()  # as a Dockerfile sets variables
+            return self.flag or set_alone or self.quoted or _LOGIN.search(self.before) is not None
         return self.match["closed"] is None or _TAG.search(self.before) is not None
 
     @property
     def flag(self) -> bool:
         """An option of a command line."""
         return _FLAG.search(self.before) is not None
+
+    @property
+    def full(self) -> bool:
+        """No short word that means many other things as well."""
+        return self.word not in _SHORT_WORDS
+
+    @property
+    def quoted(self) -> bool:
+        """A password in quotes right behind its name, as SQL writes it."""
+        groups = self.match.groupdict()
+        return (
+            self.password and self.full and bool(groups.get("double") or groups.get("single") or groups.get("quoted"))
+        )
 
     @property
     def tight(self) -> bool:
@@ -114,7 +136,7 @@ class _Place:
     def in_command(self) -> bool:
         """Tell whether a variable of the environment, a flag or a parameter of a query is set."""
         if not self.tight:
-            return self.match["blank"] is not None
+            return self.flag or (self.match["blank"] is not None and _LOGIN.search(self.before) is not None)
         return self.whole == self.whole.upper() or self.flag or _QUERY.search(self.before) is not None
 
 
@@ -124,9 +146,15 @@ def values(raw: bytes, low: bytes) -> Iterator[tuple[int, int]]:
         at = low.find(word)
         while at >= 0:
             match = _WHOLE.match(raw, at)
-            if match is not None and (group := match.lastgroup) and _is_secret(raw, match, group):
-                yield match.span(group)
-            at = low.find(word, at + len(word) if match is None else match.end())
+            after = at + len(word)
+            if match is not None and (group := match.lastgroup):
+                secret = _is_secret(raw, match, group)
+                if secret:
+                    yield match.span(group)
+                # Another name may stand in a short value; in long ones looking again would take quadratic time.
+                if secret or match.end() - at > _LOOK_BACK:
+                    after = match.end()
+            at = low.find(word, after)
 
 
 def opens_at(raw: bytes, low: bytes) -> int:
@@ -164,30 +192,51 @@ def _is_secret(raw: bytes, match: "re.Match[bytes]", group: str) -> bool:
     place = _Place(raw, match)
     if not place.holds_secrets() or not place.separated() or _refers(place, value):
         return False
-    follows = raw[match.end() : match.end() + 1]
     if match["closed"] is not None:
         return raw.startswith(b"</", match.end())
     if place.in_command():
         return _fits(place, value)
     if _BLANK.search(value):
         return False
-    if group != "bare":
-        # Names of tokens also stand for other things in quotes: kinds of words, column titles.
-        return _fits(place, value) and (place.password or literals.likely(value))
-    if (follows and follows in b"([") or literals.is_attribute(value):  # code
+    follows = raw[match.end() : match.end() + 1]
+    if group == "bare":
+        return _is_bare_secret(place, value, follows)
+    return _fits(place, value) and _is_quoted_secret(place, value, follows)
+
+
+def _is_quoted_secret(place: _Place, value: bytes, follows: bytes) -> bool:
+    if place.match["listed"] is not None:
+        call = place.before.removesuffix(place.prefix).endswith((b"('", b'("')) and follows in (b"'", b'"')
+        return call and place.full and literals.likely(value)
+    if place.match["blank"] is not None:
+        return literals.likely(value) if place.quoted else literals.opaque(value)
+    # Names of tokens also stand for other things in quotes: kinds of words, column titles.
+    return place.password or literals.likely(value) or literals.is_long_word(value)
+
+
+def _is_bare_secret(place: _Place, value: bytes, follows: bytes) -> bool:
+    if place.match["listed"] is not None or (follows and follows in b"(["):  # code
         return False
-    if not place.password:
-        return literals.opaque(value)
+    if literals.is_attribute(value.rstrip(b":.")):
+        return False
+    if place.match["valued"] is not None:
+        return _fits(place, value) and (place.password or literals.likely(value))
     said = (
         place.tight and _BEFORE_SAID.search(place.before) is not None and (not follows or follows in b" \t\r\n&\"'\\")
     )
-    return len(value) >= _SHORTEST_BARE_PASSWORD and (said or literals.has_sign(value))
+    if not place.password:
+        return literals.opaque(value) or (said and len(value) >= _SHORTEST_MIXED and literals.is_mixed(value))
+    phrase = value.count(b"-") >= _HYPHENS_OF_A_PHRASE
+    return len(value) >= _SHORTEST_BARE_PASSWORD and (said or phrase or literals.has_sign(value))
 
 
 def _refers(place: _Place, value: bytes) -> bool:
     """Tell whether the value repeats the name, or stands for something else."""
     named_again = value.lower() in {place.word, place.whole.lower()}
-    return named_again or value.startswith(b"--") or literals.refers(value) or literals.is_path(value)
+    if named_again or value.startswith(b"--") or literals.refers(value) or literals.is_path(value):
+        return True
+    # A password may have any form; tokens are no addresses, no versions and no names of objects.
+    return _ADDRESS.match(value) is not None or (not place.password and _DOTTED.match(value) is not None)
 
 
 def _fits(place: _Place, value: bytes) -> bool:

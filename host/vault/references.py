@@ -1,117 +1,64 @@
-"""References to secrets: what may stand in the settings where a value must not (SEC-1), and how one becomes a value.
+"""References to secrets become values (SEC-1): one door for all six kinds.
 
-Above it are the broker and whoever builds a provider. It keeps nothing and knows nothing of tools; no message of it
-repeats what was written in place of a reference.
+Above it are the broker and whoever builds a provider; below it one module for each place where secrets are kept. It
+keeps nothing and knows nothing of tools; no message of it repeats what was written in place of a reference, or a value.
 """
 
-import os
-import re
-import stat
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import msgspec
+from host.config.references import Reference, Wrong, keyring_entry, path_of, read
+from host.errors import SettingsError
+from host.vault import files, keychain, programs
+from host.vault.missing import LARGEST_BYTES, missing
 
-from host.errors import SecretMissing, SettingsError, Unsupported
+SECONDS: Final = 20.0
+"""How long one look-up may take: a person may have to unlock a keyring, and Bitwarden's program needs three."""
 
-KINDS: Final = ("env", "file")
-LATER_KINDS: Final = ("keyring", "op", "bw", "pass")  # they come with part 2
-LARGEST_BYTES: Final = 16 * 1024  # a key file has some 3 KiB; masking looks for every encoding of a lent value
-
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_OTHERS: Final = 0o077  # mode bits for group and others
-
-
-class Reference(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a secret is kept."""
-
-    kind: str  # env | file
-    name: str  # a variable, or a path
-
-    @property
-    def text(self) -> str:
-        """The reference as it stands in the settings."""
-        return f"{self.kind}:{self.name}"
+_AT_ONCE: Final = frozenset({"env", "file"})
 
 
 def parse(reference: str) -> Reference:
-    """Read a reference; raise SettingsError for a raw value (without echo) and Unsupported for a later kind."""
-    kind, colon, name = reference.partition(":")
-    if not colon or kind not in KINDS + LATER_KINDS:
-        message = (
-            'a raw value stands where a reference to a secret belongs; keep the value elsewhere and write "env:NAME"'
-            ' or "file:PATH", and treat the value that stood here as known to others'
-        )
+    """Read a reference; raise SettingsError for a raw value, without echo."""
+    found = read(reference)
+    if isinstance(found, Wrong):
+        message = f"the setting {found.wrong}; {found.remedy}"
         raise SettingsError(message)
-    if kind in LATER_KINDS:
-        message = (
-            f"references of the kind {kind}: come with part 2 and cannot be resolved yet;"
-            ' use "env:NAME" or "file:PATH" until then'
-        )
-        raise Unsupported(message)
-    if not name.strip() or (kind == "env" and not _VARIABLE.match(name)):
-        message = (
-            f"what follows {kind}: names no {'variable' if kind == 'env' else 'file'};"
-            ' write "env:NAME" or "file:PATH", never the value itself'
-        )
-        raise SettingsError(message)
-    return Reference(kind=kind, name=name)
+    return found
 
 
-def resolve(reference: str, environment: Mapping[str, str], *, base: Path) -> str:
+def is_slow(reference: str) -> bool:
+    """Tell whether resolving takes a program or a message to another process, so that no event loop should wait."""
+    return parse(reference).kind not in _AT_ONCE
+
+
+def resolve(reference: str, environment: Mapping[str, str], *, base: Path, seconds: float = SECONDS) -> str:
     """Return the value behind `reference`; a relative `file:` path starts at `base`.
 
-    Raises SecretMissing naming reference and cause, and what `parse` raises.
+    Holds the calling thread for up to `seconds`. Raises SecretMissing naming reference, cause and remedy, and what
+    `parse` raises.
     """
     parsed = parse(reference)
-    if parsed.kind == "env":
-        value = environment.get(parsed.name, "")
-        if not value:
-            raise _missing(parsed, f"the variable {parsed.name} is not set for the host; set it and start again")
-    else:
-        value = _file(parsed, base / _expanded(parsed))
-    if len(value.encode()) > LARGEST_BYTES:
-        raise _missing(parsed, f"the value is longer than {LARGEST_BYTES} bytes; keep a smaller one there")
+    match parsed.kind:
+        case "env":
+            value = environment.get(parsed.name, "")
+            if not value:
+                raise missing(parsed, f"the variable {parsed.name} is not set for the host; set it and start again")
+        case "file":
+            value = files.read(parsed, path_of(parsed, base))
+        case "keyring":
+            value = keychain.get(parsed, *keyring_entry(parsed), environment, seconds)
+        case _:
+            value = programs.ask(parsed, environment, seconds)
+    if len(value.encode("utf-8", "surrogateescape")) > LARGEST_BYTES:
+        raise missing(parsed, f"the value is longer than {LARGEST_BYTES} bytes; keep a smaller one there")
     return value
 
 
-def _expanded(reference: Reference) -> Path:
-    try:
-        return Path(reference.name).expanduser()
-    except RuntimeError:
-        raise _missing(reference, "it begins with the home folder of a user who does not exist here") from None
-
-
-def _file(reference: Reference, path: Path) -> str:
-    """Read a secret's file. What was checked is what is read: both go through one descriptor."""
-    try:
-        # Without O_NONBLOCK a FIFO would hold the caller until somebody writes to it.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        cause = f"{path} cannot be read ({os.strerror(error.errno or 0)})"
-        raise _missing(reference, cause) from None
-    except ValueError:
-        raise _missing(reference, "it cannot be a path") from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise _missing(reference, f"{path} is no file")
-        if status.st_mode & _OTHERS:
-            mode = stat.S_IMODE(status.st_mode)
-            cause = f"{path} has the mode {mode:04o}, so others may read it; run: chmod 600 {path}"
-            raise _missing(reference, cause)
-        data = os.read(descriptor, LARGEST_BYTES + 3)  # with a line break, and one byte to tell that it is too much
-    finally:
-        os.close(descriptor)
-    try:
-        value = data.decode().rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise _missing(reference, f"{path} holds no UTF-8 text") from None
-    if not value:
-        raise _missing(reference, f"{path} is empty")
-    return value
-
-
-def _missing(reference: Reference, cause: str) -> SecretMissing:
-    return SecretMissing(f"{reference.text} yields no secret: {cause}")
+async def fetch(reference: str, environment: Mapping[str, str], *, base: Path) -> str:
+    """Return what `resolve` does, without holding the event loop."""
+    if not is_slow(reference):
+        return resolve(reference, environment, base=base)
+    return await asyncio.to_thread(resolve, reference, environment, base=base)

@@ -70,7 +70,7 @@ def _credential(group: str, value: bytes) -> bool:
         case "list":
             return b"=" in value
         case "scheme":
-            return literals.likely(value)
+            return literals.likely(value) or literals.is_long_word(value)
         case _:
             return literals.opaque(value)
 
@@ -121,6 +121,27 @@ _FORMS: Final = (
         rb"(?i:curl)\b[^\r\n|;&]{0,300}?[ \t](?:-u|--user|--proxy-user)(?:[ \t]+|=)?[\"']?[^\s:\"']{1,128}:"
         rb"(?P<password>[^\s\"']{1,512})",
         rb"(?i:curl)\b[^\r\n|;&]{0,300}?[ \t](?:-u|--user|--proxy-user)(?:[ \t]+|=)?[\"']?(?P<value>[^\s\"']{0,640})",
+        _always,
+    ),
+    _Form(
+        NAMED,
+        b"requirepass",
+        rb"(?i:requirepass)[ \t]+[\"']?(?P<value>[^\s\"']{4,512})",
+        rb"(?i:requirepass)[ \t]+[\"']?(?P<value>[^\s\"']{0,512})",
+        _always,
+    ),
+    _Form(
+        NAMED,
+        b"identified by",
+        rb"(?i:identified by)[ \t]+[\"'](?P<value>[^\s\"']{3,512})",
+        rb"(?i:identified by)[ \t]+[\"'](?P<value>[^\s\"']{0,512})",
+        _always,
+    ),
+    _Form(
+        NAMED,
+        b"sshpass",
+        rb"(?i:sshpass)[ \t]+-p[ \t]*[\"']?(?P<value>[^\s\"']{3,512})",
+        rb"(?i:sshpass)[ \t]+-p[ \t]*[\"']?(?P<value>[^\s\"']{0,512})",
         _always,
     ),
     _Form(

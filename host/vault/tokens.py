@@ -51,6 +51,8 @@ _SHAPES: Final[tuple[tuple[str, bytes], ...]] = (
     ("tskey-", _WORD + rb"{16,128}"),  # Tailscale
     ("pul-", rb"[0-9a-f]{40}" + _END),  # Pulumi
     ("EAA", _ALNUM + rb"{60,512}"),  # Facebook
+    ("discord.com/api/webhooks/ discordapp.com/api/webhooks/", rb"[0-9]{16,20}/" + _WORD + rb"{40,100}"),
+    ("$1$ $5$ $6$ $y$ $2a$ $2b$ $2y$ $argon2id$ $argon2i$", rb"[A-Za-z0-9./$=,+-]{20,255}"),  # hashes of passwords
     ("SU SA SN SO SC", rb"[A-Z2-7]{56}" + _END),  # NATS seeds
 )
 
@@ -66,8 +68,8 @@ _PATTERNS: Final = tuple(
 _PREFIXES: Final = tuple(prefix for prefix, _ in _PATTERNS)
 _ANY: Final = re.compile(rb":AA|(?<![A-Za-z0-9])(?:" + b"|".join(map(re.escape, _PREFIXES)) + rb")")
 _BEGINNINGS: Final = frozenset(prefix[:length] for prefix in _PREFIXES for length in range(1, len(prefix)))
-_INSIDE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-:/+=~%"
-_START: Final = re.compile(rb"(?<![A-Za-z0-9])[A-Za-z0-9]|:")
+_INSIDE: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-:/+=~%$,"
+_START: Final = re.compile(rb"(?<![A-Za-z0-9])[A-Za-z0-9]|[:$]")
 
 
 def values(raw: bytes) -> Iterator[tuple[int, int]]:

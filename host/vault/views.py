@@ -3,11 +3,12 @@
 `FLAT` leaves out blanks, line breaks and plus signs, undoes percent, JSON and HTML escapes (also nested ones), then
 leaves out quotes and backslashes, so that a value is found however it was escaped, quoted or wrapped. `BARE` leaves
 out the same and undoes nothing: a value that itself holds what looks like an escape is found by it. `HEX` reads FLAT
-in lower case and leaves out what people put between hexadecimal digits. All are linear. Nothing here knows what a
-secret is.
+in lower case and leaves out what people put between hexadecimal digits. All are linear. Views of rarer clothes are in
+`host.vault.rare`. Nothing here knows what a secret is.
 """
 
 import bisect
+import html.entities
 import re
 import sys
 from collections.abc import Callable
@@ -18,25 +19,27 @@ import msgspec
 _ROUNDS: Final = 4  # escapes of escapes that are undone; more would let a hostile text cost quadratic time
 
 _ESCAPE: Final = re.compile(
-    rb"%[0-9A-Fa-f]{2}"
+    rb"%[0-9A-Fa-f]{2}|%u[0-9A-Fa-f]{4}"
     rb"|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}"
-    rb"|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrt]"
-    rb"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&(?:amp|lt|gt|quot|apos);"
+    rb"|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|\\[0-3][0-7]{2}|\\[nrt]"
+    rb"|&#[0-9]{1,7};|&#[xX][0-9A-Fa-f]{1,6};|&[A-Za-z]{2,8};"
 )
 _ESCAPE_SIGNS: Final = (b"%", b"\\", b"&")
-_ENTITIES: Final = {b"&amp;": b"&", b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&apos;": b"'"}
+_ENTITIES: Final = {
+    f"&{name}".encode(): text.encode() for name, text in html.entities.html5.items() if name.endswith(";")
+}
 _BLANKS: Final = b" \t\r\n\v\f+"  # forms write + for a blank
 _BREAK: Final = re.compile(rb"[ \t\r\n\v\f+]+")
-_LEFT_OUT: Final = b" \t\r\n\v\f\"'`\\+"
-_LEAVE_OUT: Final = re.compile(rb"[ \t\r\n\v\f\"'`\\+]+")
+_LEFT_OUT: Final = b" \t\r\n\v\f\0\"'`\\+"  # a zero byte stands between the letters of UTF-16
+_LEAVE_OUT: Final = re.compile(rb"[ \t\r\n\v\f\x00\"'`\\+]+")
 _HEX_SIGNS: Final = b":,-"
 _BETWEEN_HEX: Final = re.compile(rb"0x|[:,-]+")
 
 _UNFINISHED: Final = re.compile(
-    rb"(?:%(?:25)*[0-9A-Fa-f]?"
+    rb"(?:%(?:25)*(?:u[0-9A-Fa-f]{0,3}|[0-9A-Fa-f]?)"
     rb"|\\u[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u[0-9A-Fa-f]{0,3})?)?"
-    rb"|\\+(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?"
-    rb"|&(?:#[0-9A-Fa-fxX]{0,7}|[a-z]{0,4}))\Z"
+    rb"|\\+(?:u[0-9A-Fa-f]{0,3}|u\{[0-9A-Fa-f]{0,6}|U[0-9A-Fa-f]{0,7}|x[0-9A-Fa-f]?|[0-3][0-7]?)?"
+    rb"|&(?:#[0-9A-Fa-fxX]{0,7}|[A-Za-z]{0,8}))\Z"
 )
 """An escape that is cut off at the end of a text."""
 
@@ -50,7 +53,7 @@ class _Piece(msgspec.Struct, frozen=True):
     copied: bool  # byte for byte; else the whole stretch stands for start..end
 
 
-class _Pass:
+class Pass:
     """One rewriting of a text, with the way back."""
 
     def __init__(self, data: bytes, pattern: "re.Pattern[bytes]", replace: Callable[[bytes], bytes]) -> None:
@@ -88,7 +91,7 @@ class _Pass:
 class Traced:
     """A view of a text together with the way back to the text."""
 
-    def __init__(self, data: bytes, passes: list[_Pass]) -> None:
+    def __init__(self, data: bytes, passes: list[Pass]) -> None:
         self.data = data
         self.passes = passes
 
@@ -116,7 +119,7 @@ def flat(data: bytes) -> bytes:
 def trace_flat(data: bytes) -> Traced:
     """Return the FLAT view with the way back; slower than `flat`."""
     passes = _rounds(data)
-    passes.append(_Pass(passes[-1].data, _LEAVE_OUT, _nothing))
+    passes.append(Pass(passes[-1].data, _LEAVE_OUT, nothing))
     return Traced(passes[-1].data, passes)
 
 
@@ -127,7 +130,7 @@ def bare(data: bytes) -> bytes:
 
 def trace_bare(data: bytes) -> Traced:
     """Return the BARE view with the way back."""
-    step = _Pass(data, _LEAVE_OUT, _nothing)
+    step = Pass(data, _LEAVE_OUT, nothing)
     return Traced(step.data, [step])
 
 
@@ -149,16 +152,16 @@ def hexadecimal(flattened: bytes) -> bytes:
 
 def trace_hexadecimal(traced: Traced) -> Traced:
     """Return the HEX view with the way back."""
-    step = _Pass(traced.data.lower(), _BETWEEN_HEX, _nothing)
+    step = Pass(traced.data.lower(), _BETWEEN_HEX, nothing)
     return Traced(step.data, [*traced.passes, step])
 
 
-def _rounds(data: bytes) -> list[_Pass]:
+def _rounds(data: bytes) -> list[Pass]:
     """Return the passes of FLAT up to the last that undoes something; at least one."""
-    passes: list[_Pass] = []
+    passes: list[Pass] = []
     for _ in range(_ROUNDS):
-        passes.append(_Pass(data, _BREAK, _nothing))
-        step = _Pass(passes[-1].data, _ESCAPE, _undo)
+        passes.append(Pass(data, _BREAK, nothing))
+        step = Pass(passes[-1].data, _ESCAPE, _undo)
         if step.data == passes[-1].data:
             break
         passes.append(step)
@@ -171,23 +174,34 @@ def _undo_match(match: "re.Match[bytes]") -> bytes:
 
 
 def _undo(escape: bytes) -> bytes:
-    match escape[:2].lower():
-        case b"\\u" if len(escape) > len(b"\\uFFFF"):
-            high, low = _number(escape[2:6]), _number(escape[8:12])
-            return _character(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
-        case b"\\u":
-            return _character(_number(escape[2:]))
-        case b"\\x":
-            return bytes([_number(escape[2:])])
-        case b"&#":
-            digits = escape[2:-1]
-            return _character(int(digits[1:], 16) if digits[:1] in b"xX" else int(digits))
-        case sign if sign[:1] == b"%":
-            return bytes([int(escape[1:], 16)])
-        case sign if sign[:1] == b"&":
-            return _ENTITIES[escape]
-        case _:
-            return b""  # a blank or line break: left out anyway
+    sign, digits = escape[:1], escape[1:]
+    if sign == b"&":
+        return _entity(escape)
+    if sign == b"\\" and digits.isdigit():
+        return bytes([int(digits, 8)])
+    if digits[:1] in (b"u", b"U"):
+        return _letter(digits)
+    if sign == b"%":
+        return bytes([_number(digits)])
+    # What is left is a blank or line break, which is left out anyway.
+    return bytes([_number(digits[1:])]) if digits[:1] == b"x" else b""
+
+
+def _letter(escape: bytes) -> bytes:
+    """Return the character of u0041, u{41}, U00000041, or of a pair of surrogates."""
+    if escape[1:2] == b"{":
+        return _character(_number(escape[2:-1]))
+    if escape[:1] == b"u" and len(escape) > len(b"uFFFF"):
+        high, low = _number(escape[1:5]), _number(escape[7:11])
+        return _character(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
+    return _character(_number(escape[1:]))
+
+
+def _entity(escape: bytes) -> bytes:
+    digits = escape[2:-1]
+    if escape[1:2] != b"#":
+        return _ENTITIES.get(escape, escape)
+    return _character(int(digits[1:], 16) if digits[:1] in b"xX" else int(digits))
 
 
 def _number(digits: bytes) -> int:
@@ -198,5 +212,6 @@ def _character(code: int) -> bytes:
     return chr(code).encode("utf-8", "surrogatepass") if code <= sys.maxunicode else b"?"
 
 
-def _nothing(_: bytes) -> bytes:
+def nothing(_: bytes) -> bytes:
+    """Leave out what was found."""
     return b""

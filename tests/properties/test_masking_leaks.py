@@ -56,6 +56,16 @@ CLOTHES: Final[dict[str, Callable[[str], str]]] = {
     "C escapes": lambda value: "".join(f"\\x{byte:02x}" for byte in value.encode()),
     "in lines": lambda value: "\n  ".join(value[at : at + 7] for at in range(0, len(value), 7)),
     "one character a line": lambda value: "\n".join(value),  # noqa: PLW0108 - as above
+    "base32": lambda value: base64.b32encode(value.encode()).decode(),
+    "base32 after one byte": lambda value: base64.b32encode(b":" + value.encode()).decode(),
+    "octal": lambda value: "".join(f"\\{byte:03o}" for byte in value.encode()),
+    "letters in braces": lambda value: "".join(f"\\u{{{ord(sign):x}}}" for sign in value),
+    "letters of eight digits": lambda value: "".join(f"\\U{ord(sign):08x}" for sign in value),
+    "quoted-printable": lambda value: "".join(f"={byte:02X}" for byte in value.encode()),
+    "quoted in mail": lambda value: "\n> ".join(value[at : at + 7] for at in range(0, len(value), 7)),
+    "in colours": lambda value: f"{value[:5]}\x1b[01;31m{value[5:]}",
+    "numbers": lambda value: ", ".join(str(byte) for byte in value.encode()),
+    "UTF-16 in base64": lambda value: base64.b64encode(value.encode("utf-16-le")).decode(),
 }
 
 

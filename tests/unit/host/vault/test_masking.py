@@ -209,10 +209,36 @@ def test_a_stream_holds_back_no_more_than_its_bound() -> None:
     assert rest.endswith(" and on")
 
 
+HOSTILE = (
+    *("-----BEGIN RSA PRIVATE KEY-----", "password=", "a" * 30, "%25", "://x:", "Cookie: a=", "\\u00", "curl -u "),
+    *(
+        'password="',
+        "password: ",
+        '{\\"password\\":\\"',
+        "key=",
+        "sk-abc_def-",
+        "eyJaaaaaa.",
+        "Authorization: Digest a=",
+    ),
+    *(
+        "00000010: 4142  AB\n",
+        "12, ",
+        "\x1b[0;",
+        "\n> ",
+        "=41",
+        "\\101",
+        "\\U0000004",
+        "&amp;",
+        "aaaaaaaaaaaaaaaaaaaaaaaaa ",
+    ),
+    *("YWFhYWFhYWFhYWFhYWFhYWFh", "6161616161", "sshpass -p", "identified by '", "<password>", 'key" value="', "$6$"),
+)
+
+
 @pytest.mark.clause("MASK-1")
 def test_masking_reads_a_hostile_text_in_linear_work() -> None:
     """Texts made of beginnings of forms, without any end, are read in the time of one test."""
     masker = Masker()
     masker.lend("api", "aaaaaaaaaaaaaaaaaaaaaaaaab")
-    for beginning in ("-----BEGIN RSA PRIVATE KEY-----", "password=", "a" * 30, "%25", "://x:", "Cookie: a=", "\\u00"):
+    for beginning in HOSTILE:
         masker.text(beginning * (200_000 // len(beginning)))

@@ -1,0 +1,21 @@
+"""The words of SecretMissing, and the bound of a value: shared by all places where secrets are kept."""
+
+from typing import Final
+
+from host.config.references import Reference
+from host.errors import SecretMissing
+
+LARGEST_BYTES: Final = 16 * 1024  # a key file has some 3 KiB; masking looks for every encoding of a lent value
+
+
+def missing(reference: Reference, cause: str) -> SecretMissing:
+    """Return the error that names the reference, why there is no value, and what to do."""
+    return SecretMissing(f"{reference.text} yields no secret: {cause}")
+
+
+def as_text(reference: Reference, data: bytes, where: str) -> str:
+    """Return `data` as text; raise SecretMissing where it is none."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise missing(reference, f"{where} holds no UTF-8 text; keep text there, base64 for instance") from None

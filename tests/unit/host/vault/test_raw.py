@@ -1,0 +1,59 @@
+"""Secrets in the settings of tool servers, told by their form and not repeated."""
+
+import pytest
+
+from host.config.problems import Problems
+from host.vault.raw import check_command, check_environment
+
+REFUSED = [
+    ["server", "--api-key=abcdef0123456789"],
+    ["server", "--token", "abcdef0123456789"],
+    ["server", "ghp_16C7e42F292c6912E7710c838347Ae178B4a"],
+    ["server", "postgres://app:hunter2pass@db.example.org/x"],
+    ["server", "-H", "Authorization: Bearer abcdef0123456789abcdef"],
+    ["env", "API_TOKEN=abc123randomopaque999", "server"],
+    ["server", "https://u@host.example/"],
+]
+ACCEPTED = [
+    ["mcp-server-files", "/workspace/docs"],
+    ["npx", "-y", "@modelcontextprotocol/server-github"],
+    ["server", "--token-file", "/run/secrets/token", "--port", "8080"],
+    ["server", "--url", "https://api.example.org/v1?key=name"],
+    ["server", "--commit", "3f786850e387550fdab836ed7e6dc881de23001b"],
+    ["server", "--token", "$TOKEN"],
+]
+
+
+@pytest.mark.clause("SEC-1")
+@pytest.mark.parametrize("command", REFUSED, ids=" ".join)
+def test_an_argument_that_is_a_secret_is_refused_without_echo(command: list[str]) -> None:
+    """The message names the place and the remedy."""
+    problems = Problems("elis.toml")
+    check_command("mcp.x.command", command, problems)
+    message = str(problems.error())
+    assert "mcp.x.command[" in message
+    assert "secret:NAME" in message
+    assert not any(len(word) > 12 and word in message for word in command)
+
+
+@pytest.mark.clause("SEC-1")
+@pytest.mark.parametrize("command", ACCEPTED, ids=" ".join)
+def test_ordinary_arguments_are_accepted(command: list[str]) -> None:
+    """Paths, packages, ports, hashes, and what refers to a variable."""
+    problems = Problems("elis.toml")
+    check_command("mcp.x.command", command, problems)
+    assert problems.error() is None
+
+
+@pytest.mark.clause("SEC-1", "SEC-3")
+def test_a_server_s_environment_holds_references_or_harmless_values() -> None:
+    """A raw value and an unknown secret are told apart; nothing is repeated."""
+    problems = Problems("elis.toml")
+    environment = {"TOKEN": "secret:github", "LANG": "C.UTF-8", "API_KEY": "abcdef0123456789", "OTHER": "secret:gone"}
+    check_environment("mcp.x.env", environment, {"github": None}, problems)
+    message = str(problems.error())
+    assert "mcp.x.env.API_KEY" in message
+    assert "mcp.x.env.OTHER" in message
+    assert "LANG" not in message
+    assert "env.TOKEN" not in message
+    assert "abcdef0123456789" not in message
