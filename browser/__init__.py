@@ -1,1 +1,1 @@
-"""The browser behind its trust shield. Empty until part 7 of the plan."""
+"""The way out: lists of hosts, the egress proxy, and from part 7 of the plan on the browser behind its trust shield."""
