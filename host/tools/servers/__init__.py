@@ -1,0 +1,1 @@
+"""Tool servers (MCP): their processes, what they say of their tools, and calls to them."""
