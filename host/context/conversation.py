@@ -6,19 +6,35 @@ the journal keeps every word.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
-from host.models.conversation import Message
+from host.models.conversation import Message, Result, Shown
+
+_PICTURE_TOKEN_BYTES: Final = 4  # of text for one token of a picture, whatever a token of text turns out to have
 
 
 class Part:
     """The bytes of one message; `content_hash` is None until they are stored."""
 
-    __slots__ = ("content_hash", "data", "message")
+    __slots__ = ("content_hash", "data", "message", "weight")
 
-    def __init__(self, message: Message | None, data: bytes) -> None:
+    def __init__(self, message: Message | None, data: bytes, weight: int | None = None) -> None:
         self.message = message
         self.data = data
+        self.weight = _weight(message, data) if weight is None else weight  # bytes of text that cost as much
         self.content_hash: str | None = None
+
+
+def _weight(message: Message | None, data: bytes) -> int:
+    """Return what a message counts for when its tokens are estimated: a picture costs by its size, not by its bytes."""
+    match message:
+        case Result(pictures=pictures) | Shown(pictures=pictures) if pictures:
+            encoded = sum(4 * -(-picture.size_bytes // 3) for picture in pictures)
+            if len(data) < encoded:  # told in words: to this model, or in another message
+                return len(data)
+            return len(data) - encoded + sum(picture.tokens * _PICTURE_TOKEN_BYTES for picture in pictures)
+        case _:
+            return len(data)
 
 
 class Conversation:
@@ -38,7 +54,7 @@ class Conversation:
         """Bring `turn` up to `messages`, of which it already holds the first ones."""
         parts = self._turns.setdefault(turn, [])
         new = [Part(message, self._encode(message)) for message in messages[len(parts) :]]
-        self._size += sum(len(part.data) for part in new)
+        self._size += sum(part.weight for part in new)
         parts += new
 
     def close(self, turn: str, messages: Sequence[Message]) -> None:
@@ -49,14 +65,15 @@ class Conversation:
         self.extend(turn, messages)
         parts = self._turns[turn]
         if parts:
-            self._turns[turn] = [Part(parts[-1].message, b",".join(part.data for part in parts))]
+            joined = b",".join(part.data for part in parts)
+            self._turns[turn] = [Part(parts[-1].message, joined, sum(part.weight + 1 for part in parts))]
 
     def parts(self) -> list[Part]:
         """Return all parts in order."""
         return [part for parts in self._turns.values() for part in parts]
 
     def size(self) -> int:
-        """Return the bytes of all parts."""
+        """Return the weight of all parts: the bytes that they have, or would have as text."""
         return self._size
 
     def shorten(self, limit_bytes: int, keep: str) -> int:
@@ -65,7 +82,7 @@ class Conversation:
         for turn in [turn for turn in self._turns if turn != keep]:
             if self.size() <= limit_bytes:
                 break
-            self._size -= sum(len(part.data) for part in self._turns.pop(turn))
+            self._size -= sum(part.weight for part in self._turns.pop(turn))
             dropped += 1
         self.left_out += dropped
         return dropped

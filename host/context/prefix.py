@@ -26,9 +26,14 @@ def system_text(charter: str) -> str:
 def tool_specs(passports: Iterable[Passport]) -> tuple[ToolSpec, ...]:
     """Return the tools as a model sees them, sorted by name."""
     return tuple(
-        ToolSpec(name=passport.name, description=passport.summary, schema=argument_schema(passport.arguments))
+        ToolSpec(name=passport.name, description=passport.summary, schema=schema_of(passport))
         for passport in sorted(passports, key=lambda passport: passport.name)
     )
+
+
+def schema_of(passport: Passport) -> dict[str, Any]:
+    """Return the JSON Schema of a tool's arguments; what a tool server declares is handed on as it was taken in."""
+    return argument_schema(passport.arguments) if passport.declared is None else passport.declared.schema
 
 
 def argument_schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
