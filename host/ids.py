@@ -1,4 +1,4 @@
-"""Names for things that are born at run time: turns, messages, approvals.
+"""Names for things that are born at run time: turns, messages, approvals, grants.
 
 An id sorts by the time of its birth, so that listings and file names read in order. This module knows no clock of
 its own: callers pass the time.
@@ -14,6 +14,7 @@ _RANDOM_CHARS: Final = 7  # 35 bits: two ids of one millisecond collide once in 
 TURN: Final = "t"
 MESSAGE: Final = "m"
 APPROVAL: Final = "a"
+GRANT: Final = "g"
 SESSION: Final = "s"
 
 

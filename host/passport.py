@@ -5,7 +5,8 @@ gate reads passports, nobody changes one at run time.
 """
 
 import enum
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 import msgspec
 
@@ -47,6 +48,35 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True):
     when: str  # a clause that completes "It fails … when"
 
 
+class Destination(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a call goes beyond the machine."""
+
+    scheme: str  # https or http
+    host: str  # as written, in lower case
+    port: int
+
+    @property
+    def authority(self) -> str:
+        """Host and port, which is always stated."""
+        return f"{self.host}:{self.port}"
+
+    @property
+    def target(self) -> str:
+        """What intents and accounts call it: the host, with its port where that is an unusual one."""
+        return self.host if (self.scheme, self.port) == ("https", 443) else self.authority
+
+
+class Declared(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments as a tool server declares them, not the host; they are plain JSON."""
+
+    schema: dict[str, Any]  # JSON Schema as models get it, bounded and without references
+    objection: Callable[[dict[str, Any]], str]  # pure: what does not fit in words; empty when all does
+
+
+class DeclaredElsewhere(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Stands as `arguments` of a passport whose arguments are declared by a tool server."""
+
+
 class Passport(msgspec.Struct, frozen=True, kw_only=True):
     """The declaration of one tool."""
 
@@ -63,11 +93,49 @@ class Passport(msgspec.Struct, frozen=True, kw_only=True):
     network: bool  # whether it reaches beyond the machine
     paths: frozenset[str]  # argument names that hold workspace paths
     lendable: bool  # whether it may be lent secrets that name it in their settings
-    needs: frozenset[str]  # model capabilities ("vision") without which it is refused
+    needs: frozenset[str]  # model capabilities ("vision"); without one it is refused, unless `fallbacks` has it
     promises_content: bool  # an empty success is a silent failure
     failures: tuple[KnownFailure, ...]
     person_waits: bool = False  # it waits for a person: budget clock and time-out stand still meanwhile
+    towards: str = ""  # argument that holds the URL its call goes to; secrets bound to hosts need it (SEC-2)
+    fallbacks: Mapping[str, str] = {}  # capability → what serves locally where the model lacks it: {"vision": "OCR"}
+    external: str = ""  # what its results are when they come from outside ("web answer"): they are wrapped (CTX-6)
+    pages: bool = False  # it keeps to the receiver's limit itself and names the call that goes on (PASS-5)
+    command: str = ""  # argument that holds shell text, which is parsed before the policy is asked
     changed_by: str = ""  # argument that names the target of its effect, for accounts ("path", "command")
+    effect_of: Callable[[Any], Effect] | None = None  # pure: the class of a call with these (valid) arguments
+    destination_of: Callable[[Any], Destination] | None = None  # pure: where it goes; raises ProtocolViolation
+    package_of: Callable[[Any], str] | None = None  # pure: what it installs, in one spelling; raises ProtocolViolation
+    declared: Declared | None = None  # what takes the place of `arguments` for a tool of a tool server
+    server: str = ""  # the tool server that it belongs to
+    held: Callable[[], str] | None = None  # why it may not be used now (PASS-3); empty: it may
+
+    def fitting(self, plain: Any) -> Any:  # noqa: ANN401 - plain data in, an instance of `self.arguments` out
+        """Return plain arguments as the tool takes them; raise msgspec.ValidationError, which says what is wrong."""
+        if self.declared is None:
+            return msgspec.convert(plain, self.arguments, strict=True)
+        if objection := self.declared.objection(plain):
+            raise msgspec.ValidationError(objection)
+        return plain
+
+    def for_call(self, arguments: Any) -> "Passport":  # noqa: ANN401 - an instance of `self.arguments`
+        """Return the passport as it holds for one call: `effect` is the gravest class, this call's may be another."""
+        return self if self.effect_of is None else self.with_effect(self.effect_of(arguments))
+
+    def with_effect(self, effect: Effect) -> "Passport":
+        """Return the passport as it holds for a call of this class.
+
+        What only looks may run beside others, by default without asking, and again after a restart.
+        """
+        looks = effect not in STATE_CHANGING
+        return msgspec.structs.replace(
+            self,
+            effect=effect,
+            reversible=self.reversible or looks,
+            parallel=self.parallel and looks,
+            default=Decision.ALLOW if looks else self.default,
+            replay=Replay.IDEMPOTENT if looks and self.replay is Replay.EFFECT else self.replay,
+        )
 
 
 STATE_CHANGING: Final = frozenset({Effect.WRITE, Effect.EXECUTE, Effect.SEND, Effect.SPEND, Effect.DESTROY})

@@ -66,8 +66,25 @@ def blueprint_for(
         model=model,
         embedded_key=embedded_key,
         secrets=settings.secrets,
+        reserved=reserved(settings, models),
         faults=faults_text(os.environ),
+        servers={server: entry for server, entry in settings.mcp.items() if name in entry.groups},
+        settings_file=str(home.settings),
     )
+
+
+def reserved(settings: Settings, models: Models) -> tuple[str, ...]:
+    """Return the references that the host itself uses: the keys of all models, whichever group uses them."""
+    return tuple(model.api_key for model in models.table(settings).values() if model.api_key is not None)
+
+
+def secret_references(settings: Settings, models: Models) -> dict[str, str]:
+    """Return every reference of the settings: lendable secrets by their name, a model's key as models.NAME."""
+    keys = {f"models.{name}": model.api_key for name, model in models.table(settings).items()}
+    return {
+        **{name: secret.ref for name, secret in settings.secrets.items()},
+        **{name: key for name, key in keys.items() if key is not None},
+    }
 
 
 def faults_text(environment: Mapping[str, str]) -> str:

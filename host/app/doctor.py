@@ -23,15 +23,16 @@ import httpx2
 import msgspec
 
 from host.app import model_trial
+from host.app.reading import read_settings
 from host.app.site import site_of
 from host.config.edge import parse_listen
 from host.config.home import Home
-from host.config.load import load
 from host.config.settings import GroupSettings, SandboxSettings, Settings
 from host.config.tls import trust
 from host.errors import ElisError, NotFound, ResourceBusy, SettingsError
-from host.groups.port import GroupView
+from host.groups.port import GroupView, ServerView
 from host.panel.binding import bound
+from host.policy.leak import leak_of
 from host.record.codec import GroupCodec
 from host.record.host_record import HostCodec
 from host.tools.catalogue import tools_of
@@ -87,7 +88,9 @@ def check(home: Home) -> list[Finding]:
     findings += [
         _looked("address", lambda: _address(home, settings)),
         *_groups(home),
+        *_tool_servers(home),
         *_sandboxes(settings),
+        *_leaks(settings),
         *_time_zones(settings),
         *_journals(home),
         *(
@@ -189,7 +192,7 @@ def _settings(home: Home) -> tuple[Settings | None, Finding]:
         finding = Finding(name="settings", ok=True, detail=f"there is no {home.settings} yet; `elis up` writes one")
         return None, finding
     try:
-        settings = load(home.settings, _tool_names())
+        settings = read_settings(home.settings, _tool_names())
     except ElisError as error:
         return None, Finding(name="settings", ok=False, detail=error.message, fix="mend the file as it says")
     return settings, Finding(name="settings", ok=True, detail=f"{home.settings} is accepted")
@@ -233,15 +236,51 @@ def _groups(home: Home) -> list[Finding]:
 
 
 def _running_groups(home: Home) -> list[GroupView]:
+    return [card.view for card in msgspec.json.decode(_told(home, "status"), type=_Status).groups]
+
+
+def _told(home: Home, path: str) -> bytes:
+    """Ask the running host's API."""
     address = home.address()
     answer = httpx2.get(
-        f"{address}/api/v1/status",
+        f"{address}/api/v1/{path}",
         headers={"Authorization": f"Bearer {home.token()}"},
         timeout=_STATUS_SECONDS,
         trust_env=False,  # a proxy of the environment is not for this machine's own loopback
         verify=trust(home.certificate) if address.startswith("https:") else True,
     ).raise_for_status()
-    return [card.view for card in msgspec.json.decode(answer.content, type=_Status).groups]
+    return answer.content
+
+
+def _tool_servers(home: Home) -> list[Finding]:
+    """Look at what the running host knows of the tool servers of its groups; without one nothing is started."""
+    if home.holder() is None:
+        return []
+    try:
+        found = [
+            (view.name, server)
+            for view in _running_groups(home)
+            if view.state == "awake"
+            for server in msgspec.json.decode(_told(home, f"groups/{view.name}/tools"), type=tuple[ServerView, ...])
+        ]
+    except (ElisError, httpx2.HTTPError, msgspec.DecodeError) as error:
+        return [Finding(name="tool servers", ok=False, detail=f"the running host does not tell: {error}")]
+    return [_tool_server(home, group, server) for group, server in found]
+
+
+def _tool_server(home: Home, group: str, server: ServerView) -> Finding:
+    name, detail = f"tool server {server.name} of {group}", f"{server.state}, {server.tools} tools"
+    match server.state:
+        case "in use":
+            return Finding(name=name, ok=True, detail=detail)
+        case "held":
+            fix = f"look with `elis tools {group} show {server.name}`, then `elis tools {group} release {server.name}`"
+            return Finding(name=name, ok=False, detail=detail, fix=fix)
+        case _:
+            fix = (
+                f"it is started with the next turn; {home.logs / f'group-{group}.log'} says why it did not start before"
+            )
+            return Finding(name=name, ok=True, detail=detail, fix=fix)
 
 
 def _group(home: Home, view: GroupView) -> Finding:
@@ -252,10 +291,17 @@ def _group(home: Home, view: GroupView) -> Finding:
     return Finding(name=f"group {view.name}", ok=not failed, detail=detail, fix=fix if failed else "")
 
 
+def _leaks(settings: Settings) -> list[Finding]:
+    """Name the ways on which private data could leave without a question (POL-8); a choice, and no fault."""
+    found = {name: leak_of(name, group, group.policy) for name, group in settings.groups.items()}
+    return [Finding(name=f"leak path {name}", ok=True, detail=leak.text) for name, leak in found.items() if leak]
+
+
 def _sandboxes(settings: Settings) -> list[Finding]:
     """Look at every back end that a group uses, by a trial command."""
-    used = {group.sandbox.backend: group.sandbox for group in settings.groups.values()} or {"bwrap": SandboxSettings()}
-    return [_looked(f"sandbox {backend}", partial(_sandbox, chosen)) for backend, chosen in used.items()]
+    groups = [group.sandbox for group in settings.groups.values()] or [SandboxSettings()]
+    used = {f"{chosen.backend} {chosen.image}".strip(): chosen for chosen in groups}
+    return [_looked(f"sandbox {name}", partial(_sandbox, chosen)) for name, chosen in used.items()]
 
 
 def _sandbox(chosen: SandboxSettings) -> Finding:

@@ -22,11 +22,11 @@ import msgspec
 
 from host.app.blueprints import Models, faults_text
 from host.app.ending import leave, watch_over, within
+from host.app.reading import read_settings
 from host.app.site import site_of
 from host.app.supervisor import Supervisor
 from host.app.version import VERSION
 from host.config.home import Home
-from host.config.load import load
 from host.config.private import unwritable
 from host.config.settings import GroupSettings, Settings
 from host.config.tls import trust
@@ -59,7 +59,7 @@ def run(home_folder: Path | None, *, detach: bool, json: bool = False) -> int:
         if write_first(home.settings):
             print(f"wrote a first {home.settings}", file=sys.stderr)
         tool_names = frozenset(tools_of(GroupSettings()))
-        settings = load(home.settings, tool_names)
+        settings = read_settings(home.settings, tool_names)
         _log_to(home.logs / "host.log")
         if not faults_text(os.environ):
             shutil.rmtree(home.run / "faults", ignore_errors=True)  # marks of an armed run that is over

@@ -18,7 +18,7 @@ from host.models.conversation import AttemptError, Said
 from host.models.discovery import find_model
 from host.models.provider import provider_for
 from host.services.child import EmbeddedModel
-from host.vault.references import resolve
+from host.vault.references import fetch
 
 TRIAL_SECONDS: Final = 30.0  # a model that is loaded from disk for this call may take that long
 
@@ -48,7 +48,7 @@ async def _try(name: str, model: ModelSettings, home: Home, environment: Mapping
             if model.provider == "embedded":
                 await _call_embedded(model)
             else:
-                key = None if model.api_key is None else resolve(model.api_key, environment, base=home.root)
+                key = None if model.api_key is None else await fetch(model.api_key, environment, base=home.root)
                 await _call(model, key)
     except AttemptError as error:
         return Trial(name=name, ok=False, detail=f"{what}: {error.detail}", fix=_fix(name, error))

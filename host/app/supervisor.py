@@ -15,13 +15,13 @@ from typing import Any, Final
 
 import psutil
 
-from host.app.blueprints import Models, blueprint_for
+from host.app.blueprints import Models, blueprint_for, secret_references
 from host.app.embedded import EmbeddedService
 from host.app.ending import within
 from host.app.ray_service import RayService
+from host.app.reading import read_settings
 from host.app.version import VERSION
 from host.config.home import Home
-from host.config.load import load
 from host.config.settings import Settings
 from host.config.write import add_group, remove_group
 from host.errors import ElisError, NotFound, ResourceBusy
@@ -31,6 +31,7 @@ from host.groups.views import instant
 from host.panel.directory import GroupStarting, HostView, NewGroup
 from host.record.host_events import HostStarted, HostStopped
 from host.record.host_record import HostJournal
+from host.vault.safe import Safe, SecretStatus
 
 _LOG: Final = logging.getLogger(__name__)
 
@@ -111,12 +112,23 @@ class Supervisor:
 
     async def _follow_settings(self) -> None:
         """Read the settings again; start the groups that are new in them and end those that are gone."""
-        self._settings = load(self._home.settings, self._tool_names)
+        self._settings = read_settings(self._home.settings, self._tool_names)
         for name in self._settings.groups:
             self._home.group(name).prepare()
         if self._ray.running:
             await self._end_removed()
             await self._launch_missing()
+
+    async def secrets(self) -> tuple[SecretStatus, ...]:
+        """Return whether each secret of the settings can be had."""
+        return await asyncio.to_thread(self._safe().status)
+
+    async def set_secret(self, name: str, value: str) -> SecretStatus:
+        """Store a secret's value; raise NotFound, Unsupported or SecretMissing."""
+        return await asyncio.to_thread(self._safe().put, name, value)
+
+    def _safe(self) -> Safe:
+        return Safe(secret_references(self._settings, self._models), os.environ, base=self._home.root)
 
     async def status(self) -> HostView:
         """Return the host at a glance."""

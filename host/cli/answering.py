@@ -1,7 +1,8 @@
-"""Commands that watch and answer: events, approvals, approve, deny."""
+"""Commands that watch and answer: events, approvals, approve, deny, grants."""
 
 import asyncio
 import sys
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -10,8 +11,8 @@ import typer
 from host.cli import views
 from host.cli.asking import RECONNECT_SECONDS, Patience
 from host.cli.call import Call, HomeOption, JsonOption, print_json
-from host.cli.client import Api, Failure, group_path, path_of
-from host.groups.port import ApprovalView, EventView, Settlement
+from host.cli.client import USAGE, Api, Failure, group_path, path_of
+from host.groups.port import ApprovalView, EventView, GrantView, Revoked, Settlement, SuggestionView
 from host.stops import Reason
 
 _PAGE: Final = 1000
@@ -22,7 +23,7 @@ Approval = Annotated[str, typer.Argument(metavar="ID", help="The question's id; 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (events, approvals, approve, deny):
+    for command in (events, approvals, approve, deny, grants):
         app.command()(command)
 
 
@@ -83,26 +84,42 @@ async def _follow(call: Call, group: str, after: int) -> None:
             await asyncio.sleep(_PAUSE_SECONDS)
 
 
-def approvals(context: typer.Context, *, json: JsonOption = False, home: HomeOption = None) -> None:
-    """List the questions that wait for an answer."""
+def approvals(
+    context: typer.Context,
+    *,
+    suggest: Annotated[bool, typer.Option("--suggest", help="Propose grants for what was always approved.")] = False,
+    json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """List the questions that wait for an answer; with --suggest the grants that would have spared some."""
     call = Call(context, json=json, home=home)
+    if suggest:
+        found = call.run(lambda api: api.get("/suggestions", tuple[SuggestionView, ...]))
+        call.print(found, lambda out: views.suggestions(out, found))
+        return
     questions = call.run(lambda api: api.get("/approvals", tuple[ApprovalView, ...]))
     call.print(questions, lambda out: views.approvals(out, questions))
 
 
-def approve(
+def approve(  # noqa: PLR0913 - the options of the contract
     context: typer.Context,
     approval: Approval,
     *,
-    scope: Annotated[Literal["once"], typer.Option(help="For this once; wider scopes come with grants.")] = "once",
+    scope: Annotated[
+        Literal["once", "target", "under", "kind"],
+        typer.Option(help="How far the answer reaches; the question says which it may be."),
+    ] = "once",
+    until: Annotated[
+        str, typer.Option(metavar="TIME", help="When a wider answer ends, e.g. 2031-05-01T12:00; default: never.")
+    ] = "",
     answer: Annotated[str, typer.Option(metavar="TEXT", help="The words, where the model asked for some.")] = "",
     json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
     """Let a call run, or answer what the model asked."""
-    del scope  # there is only one so far
     call = Call(context, json=json, home=home)
-    _settle(call, approval, "answer" if answer.strip() else "allow", answer)
+    reach = {"scope": scope, "until": _instant(until)}
+    _settle(call, approval, "answer" if answer.strip() else "allow", answer, reach)
 
 
 def deny(
@@ -117,8 +134,39 @@ def deny(
     _settle(Call(context, json=json, home=home), approval, "deny", reason)
 
 
-def _settle(call: Call, approval: str, verdict: str, text: str) -> None:
-    body = {"verdict": verdict, "text": text}
+def grants(
+    context: typer.Context,
+    group: Annotated[str, typer.Argument(metavar="GROUP", help="The group's name.")],
+    *,
+    revoke: Annotated[str, typer.Option(metavar="ID", help="Take this grant back.")] = "",
+    json: JsonOption = False,
+    home: HomeOption = None,
+) -> None:
+    """List the answers that stand for later calls, or take one back."""
+    call = Call(context, json=json, home=home)
+    if revoke.strip():
+        path = group_path(group, "grants", revoke.strip())
+        taken = call.run(lambda api: api.delete(path, Revoked))
+        words = "revoked" if taken.revoked else "was revoked before"
+        call.print(taken, lambda out: out.line(f"{taken.id} {words}"))
+        return
+    found = call.run(lambda api: api.get(group_path(group, "grants"), tuple[GrantView, ...]))
+    call.print(found, lambda out: views.grants(out, found))
+
+
+def _instant(time: str) -> str:
+    """Return a time with its zone; one without is of this machine's. Raise Failure for what is no time."""
+    if not time.strip():
+        return ""
+    try:
+        return datetime.fromisoformat(time.strip()).astimezone().isoformat()
+    except (ValueError, OverflowError) as error:
+        message = f"--until: {time[:40]!r} is no time; write it as 2031-05-01T12:00, or with a zone"
+        raise Failure(message, USAGE) from error
+
+
+def _settle(call: Call, approval: str, verdict: str, text: str, reach: dict[str, str] | None = None) -> None:
+    body = {"verdict": verdict, "text": text, **(reach or {})}
     result = call.run(lambda api: api.post(path_of("approvals", approval), Settlement, body))
     words = f"{result.verdict}" if result.settled else f"was settled before: {result.verdict} by {result.by}"
     call.print(result, lambda out: out.line(f"{result.id} {words}"))

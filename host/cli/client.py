@@ -114,6 +114,10 @@ class Api:
         """Send `body` to `path` and return the answer."""
         return _decode(await self._request("POST", path, {}, msgspec.json.encode(body or {})), kind)
 
+    async def put(self, path: str, kind: type[T], body: dict[str, Any]) -> T:
+        """Put `body` at `path` and return the answer."""
+        return _decode(await self._request("PUT", path, {}, msgspec.json.encode(body)), kind)
+
     async def delete(self, path: str, kind: type[T], **query: str | int) -> T:
         """Delete what is at `path` and return the answer."""
         return _decode(await self._request("DELETE", path, query), kind)

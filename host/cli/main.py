@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 
 import typer
 
-from host.cli import answering, groups, hosting, journal, talking
+from host.cli import answering, checking, groups, hosting, journal, masking, secrets, talking, tools
 from host.cli.call import Before, HomeOption, JsonOption
 from host.cli.client import USAGE, Failure
 from host.cli.screen import Screen
@@ -23,7 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (hosting, groups, talking, answering, journal):
+for part in (hosting, groups, talking, answering, journal, secrets, tools, masking, checking):
     part.register(app)
 
 

@@ -11,7 +11,17 @@ import msgspec
 from host.cli.following import Answer
 from host.cli.screen import Piece, Screen, one_line, visible
 from host.cli.shapes import HostState
-from host.groups.port import ApprovalView, EventView, Found, GroupView, LaneView, Queued, Verified
+from host.groups.port import (
+    ApprovalView,
+    EventView,
+    Found,
+    GrantView,
+    GroupView,
+    LaneView,
+    Queued,
+    SuggestionView,
+    Verified,
+)
 
 _STYLES: Final = {
     "success": "green",
@@ -60,6 +70,9 @@ def groups(screen: Screen, views: tuple[GroupView, ...]) -> None:
         for view in views
     )
     screen.table(("group", "state", "lanes", "questions", "today", "model", ""), rows, "no groups")
+    for view in views:
+        if view.leak:
+            screen.line(f"{view.name}: {view.leak}")
 
 
 def group(screen: Screen, view: GroupView, instructions: dict[str, str]) -> None:
@@ -96,6 +109,26 @@ def approvals(screen: Screen, questions: tuple[ApprovalView, ...]) -> None:
         for line in question_lines(question.question, question.arguments, question.what_may_happen, question.doing):
             screen.line(f"    {line}")
         screen.line(f"    {how_to_answer(question.id, question.question)}")
+        wider = [f"{scope} ({', '.join(covered)})" for scope, covered in question.covers.items()]
+        if wider:
+            screen.line(f"    with --scope it stands for later calls too: {'; '.join(wider)}")
+        if question.proposed in question.covers:
+            screen.line(f"    --scope {question.proposed} would have spared the last questions like this")
+
+
+def grants(screen: Screen, found: tuple[GrantView, ...]) -> None:
+    """Print the standing answers."""
+    rows = (
+        (each.id, each.scope, "\n".join(each.covers), each.until or "it is revoked", each.given_at, each.given_by)
+        for each in found
+    )
+    screen.table(("id", "scope", "covers", "until", "given at", "by"), rows, "no answers stand")
+
+
+def suggestions(screen: Screen, found: tuple[SuggestionView, ...]) -> None:
+    """Print the grants that would have spared questions."""
+    rows = ((each.group, each.scope, "\n".join(each.covers), str(each.approvals)) for each in found)
+    screen.table(("group", "scope", "would cover", "approvals"), rows, "nothing was approved often enough")
 
 
 def question_lines(kind: str, arguments: dict[str, object], what_may_happen: str, doing: str) -> list[str]:

@@ -5,7 +5,6 @@ a puzzle. Each later part takes its lines out of the table.
 """
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, Final, cast
 
 import msgspec
@@ -13,12 +12,8 @@ import msgspec
 from host.config.problems import Problems, join
 from host.config.tables import Table
 
-ADMINISTRATOR_FILE: Final = Path("/etc/elis/policy.toml")
-
 LATER_TOOLS: Final = frozenset(
     {
-        "install_package",
-        "http",
         "browse",
         "recall",
         "remember",
@@ -39,8 +34,8 @@ def _says_something(value: object) -> bool:
     return bool(value)
 
 
-def _is_other_backend(value: object) -> bool:
-    return value in ("container", "ssh")
+def _is_ssh(value: object) -> bool:
+    return value == "ssh"
 
 
 class Later(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,30 +48,19 @@ class Later(msgspec.Struct, frozen=True, kw_only=True):
 
 _OUT: Final = "take it out"
 _TABLE: Final = (
-    Later(key=("mcp",), what="tool servers are not run yet"),
     Later(key=("nats",), what="handoffs between groups are not carried yet"),
     Later(key=("telemetry",), what="traces are not sent yet"),
     Later(key=("models", "*", "fallback"), what="a second model is not used yet"),
     Later(key=("groups", "*", "a2a"), what="handoffs between groups are not carried yet"),
     Later(key=("groups", "*", "browser"), what="the browser is not driven yet"),
-    Later(key=("groups", "*", "policy", "deny_commands"), what="commands are not parsed yet, so none would be denied"),
     Later(key=("groups", "*", "approvals", "assisted"), what="no model answers questions yet", when=_says_something),
     Later(
         key=("groups", "*", "sandbox", "backend"),
-        what='only "bwrap" and "none" run commands yet',
-        when=_is_other_backend,
-    ),
-    Later(
-        key=("groups", "*", "sandbox", "image"), what='it belongs to the back end "container", which is not there yet'
+        what="commands are not run on other machines yet",
+        when=_is_ssh,
     ),
     Later(key=("groups", "*", "sandbox", "host"), what='it belongs to the back end "ssh", which is not there yet'),
     Later(key=("groups", "*", "sandbox", "root"), what='it belongs to the back end "ssh", which is not there yet'),
-    Later(
-        key=("groups", "*", "sandbox", "network"),
-        what="the sandbox has no way out yet, so nothing of the list could be reached",
-        when=_says_something,
-    ),
-    Later(key=("groups", "*", "sandbox", "packages"), what="packages are not installed yet", when=_says_something),
 )
 
 
@@ -90,23 +74,6 @@ def take_out(document: Table, problems: Problems) -> Table:
                 problems.later(key, f"not supported in this version: {entry.what}", _OUT)
                 del holder[name]
     return rest
-
-
-def check_administrator(path: Path, problems: Problems) -> None:
-    """Note it when the administrator's file exists, or may exist: it narrows, and nothing would enforce it (POL-3)."""
-    try:
-        path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        wrong = f"not supported in this version, and it cannot be told whether {path} exists ({error.strerror})"
-        problems.later("", wrong, "ask the administrator to make its folder readable, or to take it away")
-        return
-    problems.later(
-        "",
-        f"not supported in this version: {path} exists, and what it narrows would not be enforced",
-        "ask the administrator to take the file away, or wait for the version that reads it",
-    )
 
 
 def _places(table: Table, pattern: tuple[str, ...], key: str = "") -> Iterator[tuple[str, Table]]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final, cast
 
 from host.config import policy, references, rules
-from host.config.later import ADMINISTRATOR_FILE, check_administrator, take_out
+from host.config.administrator import ADMINISTRATOR_FILE, load_administrator
+from host.config.later import take_out
 from host.config.problems import Problems, join
 from host.config.settings import EMBEDDED, ModelSettings, PolicySettings, Settings
 from host.config.tables import Table, read
@@ -28,8 +29,8 @@ def load(
     """Return the settings in the file `path`.
 
     `tool_names` are the tools a policy may name; None accepts any name. Raises SettingsError naming each key, what is
-    wrong and the remedy; Unsupported if the only thing wrong is that the file (or the administrator's) asks for what
-    this version does not do.
+    wrong and the remedy, also for the administrator's file (POL-3); Unsupported if the only thing wrong is that the
+    file asks for what this version does not do.
     """
     try:
         with path.open("rb") as file:
@@ -55,7 +56,7 @@ def parse(
     _check_shape(document, problems)
     if error := problems.error():
         raise error
-    check_administrator(administrator, problems)
+    load_administrator(administrator, tool_names)
     for key in _with_userinfo(document):
         problems.add(
             key,
@@ -65,7 +66,8 @@ def parse(
     document = take_out(document, problems)
     _fit_output(document)
     _fill_embedded(document)
-    settings = read(Settings, "", document, problems, {PolicySettings: policy.reader(tool_names)})
+    policies = policy.reader(tool_names, _names(document.get("mcp")))
+    settings = read(Settings, "", document, problems, {PolicySettings: policies})
     if settings is not None and not problems:
         rules.check(settings, path.parent, tool_names, problems)
     error = problems.error()
@@ -136,6 +138,10 @@ def _fill_embedded(document: Table) -> None:
             model.setdefault("output_tokens", EMBEDDED.output_tokens)
             model.setdefault("capabilities", list(EMBEDDED.capabilities))
             model.setdefault("price", {})
+
+
+def _names(value: object) -> frozenset[str]:
+    return frozenset(cast("Table", value)) if isinstance(value, dict) else frozenset()
 
 
 def _tables(value: object) -> Iterator[Table]:

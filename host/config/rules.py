@@ -3,7 +3,6 @@
 Every rule notes problems and goes on. No rule touches the network or reads a secret.
 """
 
-import contextlib
 import math
 import os
 import re
@@ -15,8 +14,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from host.config import edge, references
+from browser.errors import NotAHost
+from browser.hosts import entry_of
+from host.config import edge, references, servers
 from host.config.later import LATER_TOOLS
+from host.config.packages import NotAPackage, wanted
 from host.config.problems import Problems, join, nearest
 from host.config.settings import (
     EMBEDDED,
@@ -26,6 +28,7 @@ from host.config.settings import (
     HostSettings,
     LaneSettings,
     ModelSettings,
+    SandboxSettings,
     SecretSettings,
     Settings,
 )
@@ -34,6 +37,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")  # a label of
 _CAPABILITIES: Final = ("tools", "vision")
 _SMALLEST_WINDOW: Final = 256  # tokens; below it not even the invariants and one message fit
 _HOST: Final = re.compile(r"=?[a-z0-9]([a-z0-9.-]*[a-z0-9])?\Z", re.IGNORECASE)
+_IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._/:@-]*\Z")  # never an option of the engine
 _LONGEST_WAIT_SECONDS: Final = 31_536_000.0  # a year
 FOUND_MODEL: Final = "main"
 """The name of the model that is found by looking when the settings name none."""
@@ -51,10 +55,19 @@ def check(settings: Settings, home: Path, tool_names: Collection[str] | None, pr
     for name, group in settings.groups.items():
         _check_name(f"groups.{name}", name, problems)
         _check_group(f"groups.{name}", group, settings.models, home, problems)
-    lent = {_reference(model.api_key): f"models.{name}" for name, model in settings.models.items() if model.api_key}
+    used = {
+        references.identity(model.api_key, home): f"the secret of models.{name}"
+        for name, model in settings.models.items()
+        if model.api_key
+    }
     for name, secret in settings.secrets.items():
         _check_name(f"secrets.{name}", name, problems)
-        _check_secret(f"secrets.{name}", secret, lent, tool_names, problems)
+        references.check_lendable(f"secrets.{name}.ref", secret.ref, used, home, problems)
+        _check_secret(f"secrets.{name}", secret, tool_names, problems)
+    for name, server in settings.mcp.items():
+        _check_name(f"mcp.{name}", name, problems)
+        servers.check(name, server, settings, problems)
+        _check_network(f"mcp.{name}.network", server.network, problems)
 
 
 def _check_edge(host: HostSettings, problems: Problems) -> None:
@@ -165,6 +178,9 @@ def _check_group(
     _check_limits(f"{key}.budget", msgspec.structs.asdict(group.budget), problems)
     _check_limits(f"{key}.daily", msgspec.structs.asdict(group.daily), problems)
     _check_approvals(f"{key}.approvals.timeout_seconds", group.approvals, problems)
+    _check_network(f"{key}.sandbox.network", group.sandbox.network, problems)
+    _check_packages(f"{key}.sandbox.packages", group.sandbox.packages, problems)
+    _check_container(f"{key}.sandbox", group.sandbox, problems)
     _check_lanes(f"{key}.lanes", group.lanes, problems)
 
 
@@ -208,34 +224,49 @@ def _check_approvals(key: str, approvals: ApprovalSettings, problems: Problems) 
         problems.add(key, "is no time to wait for an answer", remedy)
 
 
+def _check_network(key: str, hosts: tuple[str, ...], problems: Problems) -> None:
+    for host in hosts:
+        try:
+            entry_of(host)
+        except NotAHost:
+            wrong = "holds what is no public host name"
+            problems.add(key, wrong, 'write names only, such as "example.org", "=id.example.net" or "example.org:8443"')
+            return
+
+
+def _check_packages(key: str, packages: tuple[str, ...], problems: Problems) -> None:
+    for package in packages:
+        try:
+            wanted(package)
+        except NotAPackage:
+            remedy = 'write names as an index has them, with versions if need be: "requests", "pandas>=2"'
+            problems.add(key, "holds what is no package name", remedy)
+            return
+
+
+def _check_container(key: str, sandbox: SandboxSettings, problems: Problems) -> None:
+    if sandbox.backend != "container":
+        if sandbox.image:
+            wrong = 'belongs to the back end "container" alone'
+            problems.add(join(key, "image"), wrong, 'write `backend = "container"`, or take it out')
+        return
+    if not _IMAGE.match(sandbox.image):
+        remedy = 'write the name of an image that is there, `image = "localhost/tools:1"`'
+        problems.add(join(key, "image"), "names no image", remedy)
+    for name, what in (("network", "are not let out to hosts"), ("packages", "get no packages installed")):
+        if getattr(sandbox, name):
+            problems.later(join(key, name), f"not supported in this version: containers {what}", "take it out")
+
+
 def _check_lanes(key: str, lanes: LaneSettings, problems: Problems) -> None:
     for name, value in msgspec.structs.asdict(lanes).items():
         if value < 1:
             problems.add(join(key, name), "must be at least 1", f"write for example `{name} = 3`")
 
 
-def _check_secret(
-    key: str, secret: SecretSettings, lent: dict[str, str], tool_names: Collection[str] | None, problems: Problems
-) -> None:
-    references.check(join(key, "ref"), secret.ref, problems)
-    user = lent.get(_reference(secret.ref))
-    if user is not None:
-        problems.add(
-            join(key, "ref"),
-            f"is the secret of {user}, and what the host itself uses cannot be lent to tools",
-            "take one of the two out, or use two secrets",
-        )
+def _check_secret(key: str, secret: SecretSettings, tool_names: Collection[str] | None, problems: Problems) -> None:
     valid = {*(tool_names or ()), *LATER_TOOLS}
     if tool_names is not None and not valid.issuperset(secret.tools):
         problems.add(join(key, "tools"), "names an unknown tool", f"the tools are {', '.join(sorted(valid))}")
     if not all(_HOST.match(host) for host in secret.hosts):
         problems.add(join(key, "hosts"), "holds what is no host name", 'write names only, such as "api.example.org"')
-
-
-def _reference(reference: str | None) -> str:
-    """Return a form in which two references to one secret are equal."""
-    scheme, _, rest = (reference or "").partition(":")
-    if scheme == "file":
-        with contextlib.suppress(RuntimeError, ValueError):  # no path: told where the reference is judged
-            return f"file:{os.path.realpath(Path(rest).expanduser())}"
-    return f"{scheme}:{rest}"

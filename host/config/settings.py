@@ -78,6 +78,7 @@ class PolicySettings(msgspec.Struct, frozen=True, kw_only=True):
     choices: dict[str, Decision] = {}  # tool name or risk class → decision
     unattended: Literal["park", "deny"] = "park"
     everything: Literal["ask", "allow"] = "ask"
+    deny_commands: tuple[str, ...] = ()  # patterns of parsed shell commands, stronger than any allow
 
 
 class ApprovalSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,6 +132,18 @@ class SecretSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     hosts: tuple[str, ...] = ()
 
 
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One tool server (MCP): a program in a sandbox of its own, or one that is reached by URL."""
+
+    groups: tuple[str, ...]  # which groups get its tools
+    command: tuple[str, ...] = ()  # the program and its arguments; without a shell
+    url: str = ""  # instead of `command`
+    folders: tuple[str, ...] = ()  # of [groups.G.folders] what its sandbox sees; "." is the workspace
+    network: tuple[str, ...] = ()  # hosts that its sandbox reaches through the egress proxy
+    env: dict[str, str] = {}  # variables; "secret:NAME" lends a secret
+    token: str = ""  # "secret:NAME", sent to `url` as a bearer token
+
+
 class HostSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The host itself."""
 
@@ -149,3 +162,4 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     models: dict[str, ModelSettings] = {}
     groups: dict[str, GroupSettings] = {}
     secrets: dict[str, SecretSettings] = {}
+    mcp: dict[str, ServerSettings] = {}  # the closed list of tool servers

@@ -108,6 +108,8 @@ def expected(kind: Any) -> str:  # noqa: ANN401 - a type form
         return "one of " + ", ".join(f'"{choice}"' for choice in typing.get_args(kind))
     if origin is tuple:
         return "a list of texts in quotes"
+    if origin is dict:
+        return "a table of texts in quotes"
     return {str: "text in quotes", bool: "true or false", int: "a whole number", float: "a number"}[kind]
 
 
@@ -115,12 +117,14 @@ def example(name: str, field: msgspec.structs.FieldInfo) -> str:
     """Return how the key may be written."""
     kind = _without_none(field.type)
     origin = typing.get_origin(kind)
-    if field.default is not msgspec.NODEFAULT and field.default not in (None, "", ()):
+    if field.default is not msgspec.NODEFAULT and field.default not in (None, "", (), {}):
         return f"for example `{name} = {_toml(field.default)}`"
     if origin is typing.Literal:
         return f"`{name} = {_toml(typing.get_args(kind)[0])}`"
     if origin is tuple:
         return f'`{name} = ["…", "…"]`'
+    if origin is dict:
+        return f'`{name} = {{ NAME = "…" }}`'
     return f'`{name} = "…"`' if kind is str else f"for example `{name} = 10`"
 
 

@@ -21,7 +21,7 @@ from host.errors import NotFound, PolicyViolation, ResourceBusy, SettingsError
 
 FIRST: Final = """\
 # The settings of this Elis host. Unknown keys are errors; docs/operators-guide.md explains each one.
-# A secret never stands here, only a reference to it: "env:NAME" or "file:PATH".
+# A secret never stands here, only a reference to it, such as "env:NAME", "file:PATH" or "keyring:SERVICE/NAME".
 
 [host]
 name = "home"                 # this host's id

@@ -7,18 +7,20 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from host.errors import ElisError, PolicyViolation
+from host.errors import ElisError, PolicyViolation, ProtocolViolation
 from host.gate.asking import Asking
 from host.gate.permission import STOP_TRYING
 from host.gate.stages import Armed, Confined, Refusal, Registered, WaitClock
 from host.ids import idempotency_key
 from host.record.record import Admit
 from host.stops import Reason
+from host.tools.egress import Egress, WayOut
 from host.tools.jail import Jail
 from host.tools.sandbox import Sandbox
 from host.tools.seen import SeenFiles
-from host.tools.tool import Scope
+from host.tools.tool import Receiver, Scope
 from host.vault.broker import Broker
+from host.vault.masking import Masker
 
 STAGE: Final = "secrets"
 
@@ -41,16 +43,27 @@ class Walls(Protocol):
         """What turns saw of files."""
         ...
 
+    @property
+    def egress(self) -> Egress | None:
+        """The way out of the group."""
+        ...
+
+    @property
+    def receiver(self) -> Receiver:
+        """Who is told the results."""
+        ...
+
 
 class Arming:
     """Arms the calls of one group."""
 
-    def __init__(self, broker: Broker, asking: Asking, walls: Walls) -> None:
+    def __init__(self, broker: Broker, asking: Asking, walls: Walls, masker: Masker) -> None:
         self._broker = broker
+        self._masker = masker
         self._asking = asking
         self._walls = walls
 
-    def arm(self, confined: Confined, admit: Admit, clock: WaitClock) -> Armed:
+    async def arm(self, confined: Confined, admit: Admit, clock: WaitClock) -> Armed:
         """Give the call its secrets and its scope; raise Refusal. Whoever runs it lets go of them after the run."""
         registered = confined.permitted.registered
         requested = registered.requested
@@ -58,22 +71,27 @@ class Arming:
         async def ask(question: str) -> str:
             return await self._asking.ask(registered, question, admit, clock)
 
+        key, egress = idempotency_key(requested.caller.turn, requested.call), self._walls.egress
+        also = confined.permitted.hosts
         scope = Scope(
             turn=requested.caller.turn,
             call=requested.call,
-            key=idempotency_key(requested.caller.turn, requested.call),
+            key=key,
             jail=self._walls.jail,
             sandbox=self._walls.sandbox,
             seen=self._walls.seen,
             ask=ask,
+            receiver=self._walls.receiver,
+            masking=self._masker.stream,
+            way_out=None if egress is None else WayOut(egress=egress, caller=key, also=also),
         )
-        return Armed(confined=confined, arguments=self._lent(registered), scope=scope)
+        return Armed(confined=confined, arguments=await self._lent(registered), scope=scope)
 
-    def _lent(self, registered: Registered) -> Any:  # noqa: ANN401 - an instance of the passport's struct
+    async def _lent(self, registered: Registered) -> Any:  # noqa: ANN401 - an instance of the passport's struct
         passport = registered.passport
         plain = msgspec.to_builtins(registered.arguments)
         try:
-            armed = self._broker.arm(plain, passport)
+            armed = await self._broker.armed(plain, passport)
         except PolicyViolation as error:
             raise Refusal(STAGE, "lending", Reason.POLICY_VIOLATION, f"{error.message} {STOP_TRYING}") from error
         except ElisError as error:
@@ -81,8 +99,12 @@ class Arming:
         if armed is plain:
             return registered.arguments
         try:
-            return msgspec.convert(armed, passport.arguments)
-        except msgspec.ValidationError:
+            filled = passport.fitting(armed)
+            if passport.destination_of is None or passport.destination_of(filled) == registered.destination:
+                return filled
+        except (msgspec.ValidationError, ProtocolViolation):
             # Without the library's words and without its cause: they may quote the value.
             text = f"With its secrets in place the arguments of {passport.name} do not fit its schema any more."
             raise Refusal(STAGE, "secret", Reason.PROTOCOL_VIOLATION, text) from None
+        text = f"A secret would change where {passport.name} goes. Secrets belong into headers, body or query."
+        raise Refusal(STAGE, "destination", Reason.PROTOCOL_VIOLATION, text)

@@ -4,6 +4,7 @@ The question goes over the desk like any other, so it survives a restart and can
 run finds the question it asked before. Permission to run is asked for elsewhere.
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from host.errors import PolicyViolation, TimedOut
@@ -27,7 +28,7 @@ class Unanswered(TimedOut):
 class Asking:
     """Asks people for words on behalf of the calls of one group."""
 
-    def __init__(self, desk: Desk, record: Record, *, park: bool) -> None:
+    def __init__(self, desk: Desk, record: Record, *, park: Callable[[], bool]) -> None:
         """`park` says what becomes of a question that nobody watches: it parks its turn, else it is not asked."""
         self._desk = desk
         self._record = record
@@ -56,7 +57,7 @@ class Asking:
         self, registered: Registered, question: str, asked: QuestionRow | None, admit: Admit
     ) -> None:
         """Park the turn on the question, or fail the call at once, as the group says (APR-4)."""
-        if not self._park:
+        if not self._park():
             message = "Nobody watches this turn, so the question was not asked. Go on without it, or say what you need."
             raise Unanswered(message)
         if asked is not None:

@@ -39,6 +39,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str  # allowed | denied | answered | timed_out | withdrawn
     by: str
     text: str  # the reason of a refusal, or the answer
+    scope: str = "once"
 
 
 class Settled(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,14 +101,23 @@ class Desk:
             self._dismiss(approval, future)
 
     async def settle(
-        self, approval: str, *, verdict: str, by: str, text: str = "", together_with: Sequence[GroupEvent] = ()
+        self,
+        approval: str,
+        *,
+        verdict: str,
+        by: str,
+        text: str = "",
+        scope: str = "once",
+        together_with: Sequence[GroupEvent] = (),
     ) -> Settled:
         """Answer a question; durable before whoever waits is told. The first answer counts.
 
-        `together_with` becomes durable in the same unit, if this answer counts. Raises ProtocolViolation for an
-        answer of the wrong kind, AuditFailure when it cannot be made durable.
+        `together_with` (the grant that goes with a wider `scope`, say) becomes durable in the same unit, if this
+        answer counts. Raises ProtocolViolation for an answer of the wrong kind, AuditFailure when it cannot be made
+        durable.
         """
-        return await self._record.settled(self._settle(approval, verdict, by, text, together_with=together_with))
+        answer = Answer(approval=approval, verdict=verdict, by=by, text=text, scope=scope)
+        return await self._record.settled(self._settle(answer, together_with=together_with))
 
     def withdraw_turn(self, turn: str) -> None:
         """The questions of a stopped turn need no answer any more; from any thread, without waiting."""
@@ -144,21 +154,14 @@ class Desk:
         if done:
             return waiting.result()
         # A time-out and a person may come together: the writer thread says who was first, and that one counts.
-        settled = await self._record.settled(self._settle(approval, TIMED_OUT, _HOST, "", admit))
+        nobody = Answer(approval=approval, verdict=TIMED_OUT, by=_HOST, text="")
+        settled = await self._record.settled(self._settle(nobody, admit))
         row = None if settled.settled else self._record.question(approval)
-        return Answer(approval=approval, verdict=TIMED_OUT, by=_HOST, text="") if row is None else _answer_of(row)
+        return nobody if row is None else _answer_of(row)
 
     def _settle(
-        self,
-        approval: str,
-        verdict: str,
-        by: str,
-        text: str,
-        admit: Admit | None = None,
-        *,
-        together_with: Sequence[GroupEvent] = (),
+        self, answer: Answer, admit: Admit | None = None, *, together_with: Sequence[GroupEvent] = ()
     ) -> "concurrent.futures.Future[Settled]":
-        answer = Answer(approval=approval, verdict=verdict, by=by, text=text)
         posted = self._record.journal.commit(_settling(answer, together_with), admit)
         # Told by the writer thread, not by who answers: a client that hangs up must not leave the call waiting.
         posted.add_done_callback(lambda done: self._durable(done, answer))
@@ -172,7 +175,7 @@ class Desk:
     def _cancelled(self, approval: str, admit: Admit) -> None:
         # Not awaited: the task is being stopped. A lane that was given up (the host closes) may withdraw nothing:
         # its turn is resumed, and the question with it.
-        self._settle(approval, WITHDRAWN, _HOST, _STOPPED, admit)
+        self._settle(Answer(approval=approval, verdict=WITHDRAWN, by=_HOST, text=_STOPPED), admit)
 
     def _withdrawn(self, done: "concurrent.futures.Future[list[str]]") -> None:
         if not done.cancelled() and done.exception() is None:
@@ -228,7 +231,14 @@ def _withdrawing(turn: str) -> Callable[[Unit[GroupEvent]], list[str]]:
 
 
 def _settled(turn: str, answer: Answer) -> ApprovalSettled:
-    return ApprovalSettled(turn=turn, approval=answer.approval, verdict=answer.verdict, by=answer.by, text=answer.text)
+    return ApprovalSettled(
+        turn=turn,
+        approval=answer.approval,
+        verdict=answer.verdict,
+        by=answer.by,
+        text=answer.text,
+        scope=answer.scope,
+    )
 
 
 def _answer_of(row: QuestionRow) -> Answer:

@@ -8,50 +8,71 @@ from typing import Any, Final
 
 import msgspec
 
-from host.config.settings import PolicySettings
+from host.gate.assessment import assess
+from host.gate.crossing import Crossing, Listed
 from host.gate.desk import NEVER, Answer, Desk
 from host.gate.stages import Parked, Permitted, Refusal, Registered, WaitClock
+from host.gate.standing import Standing
 from host.ids import APPROVAL, new_id
 from host.passport import Decision
-from host.policy.policy import Policy, Ruling
+from host.policy.grants import Scope, offered
+from host.policy.policy import FLOOR, Call, Policy, Ruling
 from host.record.events import ApprovalAsked
 from host.record.record import Admit, Record
 from host.record.rows import QuestionRow
 from host.stops import Reason
 
 STAGE: Final = "policy"
-ONCE: Final = ("once",)  # the wider scopes come with grants in part 2 of the plan
 _SHOWN_CHARS: Final = 200  # of a target in an answer to the model, which knows what it asked for
 STOP_TRYING: Final = "Do not try it another way; tell the person that it was not done."
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that a person is asked about."""
+
+    registered: Registered
+    call: Call
+    ruling: Ruling
+    crossing: Crossing | None
 
 
 class Permission:
     """Lets calls through, asks people, or refuses."""
 
-    def __init__(self, policy: Policy, desk: Desk, record: Record, settings: PolicySettings) -> None:
+    def __init__(
+        self, policy: Policy, desk: Desk, record: Record, standing: Standing, listed: Listed, *, bare: bool
+    ) -> None:
+        """`bare` says that programs run outside any sandbox."""
         self._policy = policy
         self._desk = desk
         self._record = record
-        self._unattended = settings.unattended
+        self._standing = standing
+        self._listed = listed
+        self._bare = bare
 
     async def permit(self, registered: Registered, admit: Admit, clock: WaitClock) -> Permitted:
         """Return the call with the rule that let it through; raise Refusal or Parked."""
-        caller, passport = registered.requested.caller, registered.passport
-        ruling = self._policy.decide(passport, caller.principal)
+        caller = registered.requested.caller
+        crossing = self._listed.crossing(registered)
+        call = assess(registered, crossing, bare=self._bare)
+        ruling = self._decide(call)
         if ruling.decision is Decision.DENY:
             raise _denied(registered, ruling)
         if ruling.decision is Decision.ALLOW:
-            return Permitted(registered=registered, rule=ruling.rule)
+            return _permitted(registered, ruling.rule, crossing)
         self._refuse_repeated_intent(registered)
+        about = Asked(registered=registered, call=call, ruling=ruling, crossing=crossing)
         asked = self._record.question_of(caller.turn, registered.requested.call)
         if asked is not None and asked.question == "approval":
             answer = await self._take_up(asked, admit, clock)
         elif caller.unattended:
-            answer = await self._unattended_answer(registered, ruling, admit)
+            answer = await self._unattended_answer(about, admit)
         else:
-            question = self._question(registered, ruling, timeout_seconds=self._desk.timeout_seconds)
-            answer = await self._waited(question, admit, clock)
-        return self._judged(registered, answer)
+            answer = await self._waited(self._question(about, self._desk.timeout_seconds), admit, clock)
+        return self._judged(about, answer)
+
+    def _decide(self, call: Call) -> Ruling:
+        return self._policy.decide(call, self._standing.granted)
 
     async def _take_up(self, asked: QuestionRow, admit: Admit, clock: WaitClock) -> Answer:
         """A question that was asked before (the host restarted, or the turn was parked) is not asked again."""
@@ -70,16 +91,26 @@ class Permission:
         finally:
             clock.resume()
 
-    async def _unattended_answer(self, registered: Registered, ruling: Ruling, admit: Admit) -> Answer:
-        if self._unattended == "deny":
-            text = f"{_what(registered)} needs a person's word ({ruling.rule}), and nobody watches this turn."
+    async def _unattended_answer(self, about: Asked, admit: Admit) -> Answer:
+        if self._policy.settings().unattended == "deny":
+            what = _what(about.registered)
+            text = f"{what} needs a person's word ({about.ruling.rule}), and nobody watches this turn."
             raise Refusal(STAGE, "unattended:deny", Reason.POLICY_VIOLATION, f"{text} {STOP_TRYING}")
-        question = self._question(registered, ruling, timeout_seconds=NEVER)
+        question = self._question(about, NEVER)
         await self._desk.post(question, admit)
         raise Parked(question.approval)
 
-    def _question(self, registered: Registered, ruling: Ruling, *, timeout_seconds: float) -> ApprovalAsked:
+    def _question(self, about: Asked, timeout_seconds: float) -> ApprovalAsked:
+        registered, call = about.registered, about.call
         requested = registered.requested
+        scopes = offered(call.parts, call.kind, once_only=bool(call.once_only))
+        if about.crossing is not None:
+            scopes = tuple(scope for scope in scopes if scope is not Scope.KIND)  # a list is crossed host by host
+        told = f" {about.crossing.told}" if about.crossing else ""
+        if registered.analysis is not None:
+            told = f" {registered.analysis.reason}"
+        if registered.passport.server:
+            told = f" What it does only the tool server {registered.passport.server} knows; the worst is assumed."
         return ApprovalAsked(
             turn=requested.caller.turn,
             approval=new_id(APPROVAL, self._record.now_us()),
@@ -88,18 +119,23 @@ class Permission:
             question="approval",
             effect=registered.passport.effect,
             arguments=plain_arguments(registered.arguments),
-            what_may_happen=ruling.may_happen,
+            what_may_happen=f"{about.ruling.may_happen}{told}",
             doing=requested.caller.doing,
-            scopes=ONCE,
+            scopes=scopes,
+            parts=call.parts,
+            proposed=self._standing.proposed(call.parts, call.tool, call.effect, scopes),
             timeout_seconds=timeout_seconds,
             expires_at="" if timeout_seconds == NEVER else self._desk.expires_at(),
         )
 
-    def _judged(self, registered: Registered, answer: Answer) -> Permitted:
-        rule = f"approval:{answer.approval}"
+    def _judged(self, about: Asked, answer: Answer) -> Permitted:
+        registered, rule = about.registered, f"approval:{answer.approval}"
         match answer.verdict:
             case "allowed":
-                return Permitted(registered=registered, rule=rule)
+                now = self._decide(about.call)  # an approval raises nobody's rights (APR-3): a denial since then holds
+                if now.decision is Decision.DENY:
+                    raise _denied(registered, now)
+                return _permitted(registered, rule, about.crossing)
             case "timed_out":
                 text = f"Nobody answered whether {_what(registered)} may run. That is no refusal. {STOP_TRYING}"
                 raise Refusal(STAGE, rule, Reason.APPROVAL_TIMEOUT, text)
@@ -120,6 +156,10 @@ class Permission:
             raise Refusal(STAGE, "same-intent", intent.reason, text)
 
 
+def _permitted(registered: Registered, rule: str, crossing: Crossing | None) -> Permitted:
+    return Permitted(registered=registered, rule=rule, hosts=crossing.hosts if crossing else ())
+
+
 def plain_arguments(arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - an instance of a tool's own struct
     """Return a call's arguments as plain data, handles in place."""
     plain: dict[str, Any] = msgspec.to_builtins(arguments)
@@ -127,7 +167,8 @@ def plain_arguments(arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - an inst
 
 
 def _denied(registered: Registered, ruling: Ruling) -> Refusal:
-    text = f"{_what(registered)} is denied here by the rule {ruling.rule}. {STOP_TRYING}"
+    why = f" {registered.analysis.reason}" if registered.analysis and ruling.rule.startswith(FLOOR) else ""
+    text = f"{_what(registered)} is denied here by the rule {ruling.rule}.{why} {STOP_TRYING}"
     return Refusal(STAGE, ruling.rule, Reason.POLICY_VIOLATION, text)
 
 

@@ -1,29 +1,33 @@
 """The gate: the only path by which a tool call runs.
 
-registry → policy → paths → secrets → execution → masking → accounting. Each stage takes one type and gives the next
-(`stages.py`), so leaving one out does not type-check. Every refusal is an answer to the model.
+registry → policy → paths → secrets → execution → masking → telling → accounting. Each stage takes one type and gives
+the next (`stages.py`), so leaving one out does not type-check. Every refusal is an answer to the model.
 """
 
 from collections.abc import Callable, Mapping
 
 import msgspec
 
-from host.config.settings import PolicySettings
+from host.config.packages import PackageList
 from host.gate.arming import Arming
 from host.gate.asking import Asking
 from host.gate.confinement import confine
+from host.gate.crossing import Listed
 from host.gate.desk import Desk
 from host.gate.permission import Permission
 from host.gate.registry import Registry
 from host.gate.running import Running, WaitMeter
 from host.gate.settling import mask, settle, settle_refusal
 from host.gate.stages import Refusal, Registered, Requested, Settled, WaitClock
+from host.gate.standing import Standing
+from host.gate.telling import tell
 from host.policy.policy import Policy
 from host.record.record import Admit, Record
+from host.tools.egress import Egress
 from host.tools.jail import Jail
 from host.tools.sandbox import Sandbox
 from host.tools.seen import SeenFiles
-from host.tools.tool import Tool
+from host.tools.tool import Receiver, Tool
 from host.vault.broker import Broker
 from host.vault.masking import Masker
 
@@ -34,6 +38,9 @@ class Places(msgspec.Struct, frozen=True, kw_only=True):
     jail: Jail
     sandbox: Sandbox
     seen: SeenFiles
+    packages: PackageList = PackageList()  # what may be installed
+    egress: Egress | None = None  # without one nothing is reached beyond the machine
+    receiver: Receiver = Receiver()  # the model that is told the results
 
 
 class Gate:
@@ -44,21 +51,23 @@ class Gate:
         *,
         tools: Mapping[str, Tool],
         policy: Policy,
-        settings: PolicySettings,
         desk: Desk,
+        standing: Standing,
         record: Record,
         broker: Broker,
         masker: Masker,
         places: Places,
         fault: Callable[[str], None],
     ) -> None:
-        asking = Asking(desk, record, park=settings.unattended == "park")
-        self._registry = Registry(tools)
-        self._permission = Permission(policy, desk, record, settings)
+        asking = Asking(desk, record, park=lambda: policy.settings().unattended == "park")
+        self._registry = Registry(tools, places.receiver)
+        listed = Listed(places.egress, places.packages)
+        self._permission = Permission(policy, desk, record, standing, listed, bare=places.sandbox.bare)
         self._jail = places.jail
-        self._arming = Arming(broker, asking, places)
+        self._arming = Arming(broker, asking, places, masker)
         self._running = Running(record, masker, fault)
         self._masker = masker
+        self._receiver = places.receiver
         self._record = record
 
     async def pass_call(
@@ -73,19 +82,33 @@ class Gate:
         waits = WaitMeter(clock)
         registered: Registered | None = None
         try:
+            requested = self._registry.meant(requested)
             registered = self._registry.resolve(requested)
             permitted = await self._permission.permit(registered, admit, clock)
             confined = confine(permitted, self._jail)
-            armed = self._arming.arm(confined, admit, waits)
+            armed = await self._arming.arm(confined, admit, waits)
             ran = await self._running.run(armed, admit, waits, resumed=resumed)
             masked = mask(ran, self._masker)
-            return await settle(masked, self._record, admit)
+            told = await tell(masked, self._jail, self._receiver)
+            return await settle(told, self._record, admit)
         except Refusal as refusal:
             return await self._refuse(requested, registered, refusal, admit)
+
+    def register(self, tools: Mapping[str, Tool]) -> None:
+        """Take these tools from here on; called where a session may begin, never within one (CTX-2)."""
+        self._registry = Registry(tools, self._receiver)
+
+    def may_run_beside(self, tool: str, arguments: str) -> bool:
+        """Say whether a call as the model wrote it may run beside others of its step (PASS-2)."""
+        return self._registry.may_run_beside(tool, arguments)
 
     async def _refuse(
         self, requested: Requested, registered: Registered | None, refusal: Refusal, admit: Admit
     ) -> Settled:
         masked = Refusal(refusal.stage, refusal.rule, refusal.reason, self._masker.text(refusal.text))
-        known = (self._registry.effect_of(requested.tool), registered.target if registered else "")
+        known = (
+            (registered.passport.effect, registered.target)
+            if registered
+            else (self._registry.effect_of(requested.tool), "")
+        )
         return await settle_refusal(requested, masked, known, self._record, admit)

@@ -5,33 +5,39 @@ its passport says all there is to say; what it leaves open would be decided by a
 """
 
 import difflib
+import hashlib
 import posixpath
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from host.errors import Unsupported
+from host.config.servers import SEPARATOR
+from host.errors import ProtocolViolation, Unsupported
 from host.gate.stages import Refusal, Registered, Requested
 from host.models.arguments import UnreadableArguments, canonical_arguments, read_arguments
-from host.passport import Effect, Passport
+from host.passport import Destination, Effect, Passport
+from host.policy.shell.analysis import Analysis, analyse
 from host.stops import Reason
+from host.tools.find_tools import CALL_TOOL, FIND_TOOLS, CallToolArguments
 from host.tools.paths import WORKSPACE
-from host.tools.tool import Tool
+from host.tools.tool import Receiver, Tool
 from host.vault.masking import MASK
 
 STAGE: Final = "registry"
 _MASK_SIGN: Final = "«masked:".encode()
+_LONGEST_TARGET: Final = 300  # characters; beyond them a digest tells two calls apart
 
 
 class Registry:
     """The tools of one group by name; the list is fixed over a session (CTX-2)."""
 
-    def __init__(self, tools: Mapping[str, Tool]) -> None:
-        """Register `tools`; raise Unsupported for one whose passport is not complete (PASS-1)."""
+    def __init__(self, tools: Mapping[str, Tool], receiver: Receiver | None = None) -> None:
+        """Register `tools` for the model `receiver`; raise Unsupported where a passport is not complete (PASS-1)."""
         for name, tool in tools.items():
             _check(name, tool.passport)
         self._tools = dict(tools)
+        self._capabilities = (receiver or Receiver()).capabilities
 
     def resolve(self, requested: Requested) -> Registered:
         """Return the call with its tool and validated arguments; raise Refusal that says how to put it right."""
@@ -41,9 +47,9 @@ class Registry:
         plain = _object(requested)
         passport = tool.passport
         try:
-            arguments = msgspec.convert(plain, passport.arguments, strict=True)
+            arguments = passport.fitting(plain)
         except msgspec.ValidationError as error:
-            text = f"The arguments of {requested.tool} do not fit: {error}. {_expected(passport.arguments)}"
+            text = f"The arguments of {requested.tool} do not fit: {error}. {_expected(passport)}"
             raise Refusal(STAGE, "arguments", Reason.PROTOCOL_VIOLATION, text) from error
         canonical = canonical_arguments(plain)
         if _MASK_SIGN in canonical and (mask := MASK.search(canonical.decode())):
@@ -52,8 +58,52 @@ class Registry:
                 " Use a handle such as «secret:NAME», or leave that part out."
             )
             raise Refusal(STAGE, "mask", Reason.SECRET_MISSING, text)
-        target = target_of(passport, arguments)
-        return Registered(requested=requested, tool=tool, arguments=arguments, canonical=canonical, target=target)
+        _refuse_held(passport)
+        _refuse_lacking(passport, self._capabilities)
+        destination = _destination(passport, arguments)
+        package = _package(passport, arguments)
+        analysis = _analysis(passport, arguments)
+        return Registered(
+            requested=requested,
+            tool=tool,
+            arguments=arguments,
+            canonical=canonical,
+            passport=_for_call(passport, arguments, analysis),
+            target=package or _target(passport, arguments, destination, analysis) or _told(passport, canonical),
+            destination=destination,
+            package=package,
+            analysis=analysis,
+        )
+
+    def meant(self, requested: Requested) -> Requested:
+        """Return the call that a `call_tool` names in its place, any other call as it is; raise Refusal."""
+        if requested.tool != CALL_TOOL or CALL_TOOL not in self._tools:
+            return requested
+        try:
+            given = msgspec.convert(_object(requested), CallToolArguments, strict=True)
+        except msgspec.ValidationError as error:
+            text = f"The arguments of {CALL_TOOL} do not fit: {error}."
+            raise Refusal(STAGE, "arguments", Reason.PROTOCOL_VIOLATION, text) from error
+        named = self._tools.get(given.name)
+        if named is None or not named.passport.server:
+            text = f"{given.name!r} is no tool of a tool server; look with {FIND_TOOLS}, or call it by its own name."
+            raise Refusal(STAGE, "unknown-tool", Reason.PROTOCOL_VIOLATION, text)
+        arguments = msgspec.json.encode(given.arguments).decode()
+        return msgspec.structs.replace(requested, tool=given.name, arguments=arguments)
+
+    def may_run_beside(self, tool: str, arguments: str) -> bool:
+        """Say whether a call as the model wrote it only looks, so that others may run at the same time (PASS-2)."""
+        known = self._tools.get(tool)
+        if known is None or not known.passport.parallel:
+            return False
+        passport = known.passport
+        if passport.effect_of is None and not passport.command:
+            return True
+        try:
+            fitting = passport.fitting(msgspec.json.decode(arguments.strip() or "{}"))
+        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            return False  # it will be refused, in its turn
+        return _for_call(passport, fitting, _analysis(passport, fitting)).parallel
 
     def effect_of(self, name: str) -> Effect | None:
         """Return the risk class of a tool, None where there is no such tool."""
@@ -64,6 +114,28 @@ class Registry:
         near = difflib.get_close_matches(name, self._tools, n=1, cutoff=0.5)
         meant = f" Did you mean {near[0]}?" if near else ""
         return f"There is no tool {name[:80]!r}.{meant} The tools are: {', '.join(sorted(self._tools))}."
+
+
+def _analysis(passport: Passport, arguments: Any) -> Analysis | None:  # noqa: ANN401 - as below
+    return analyse(getattr(arguments, passport.command)) if passport.command else None
+
+
+def _for_call(passport: Passport, arguments: Any, analysis: Analysis | None) -> Passport:  # noqa: ANN401 - as below
+    return passport.for_call(arguments) if analysis is None else passport.with_effect(analysis.effect)
+
+
+def _target(
+    passport: Passport,
+    arguments: Any,  # noqa: ANN401 - as below
+    destination: Destination | None,
+    analysis: Analysis | None,
+) -> str:
+    if destination is not None:
+        return destination.target
+    if analysis is None or analysis.unclear:
+        return target_of(passport, arguments)
+    grave = [command.text for command in analysis.commands if command.effect is not Effect.READ]
+    return "; ".join(grave or [command.text for command in analysis.commands])
 
 
 def target_of(passport: Passport, arguments: Any) -> str:  # noqa: ANN401 - an instance of the passport's struct
@@ -78,6 +150,52 @@ def target_of(passport: Passport, arguments: Any) -> str:  # noqa: ANN401 - an i
     return posixpath.normpath(inside.lstrip("/") if inside != value else inside) if value else ""
 
 
+def _told(passport: Passport, canonical: bytes) -> str:
+    """Return the whole call as its target: what a tool of a tool server acts on, only its server knows (APR-2)."""
+    if passport.declared is None:
+        return ""
+    own_name = passport.name.removeprefix(f"{passport.server}{SEPARATOR}")
+    whole = f"{own_name} at {passport.server} with {canonical.decode()}"
+    if len(whole) <= _LONGEST_TARGET:
+        return whole
+    return f"{whole[:_LONGEST_TARGET]}… {hashlib.blake2b(whole.encode(), digest_size=8).hexdigest()}"
+
+
+def _refuse_held(passport: Passport) -> None:
+    if passport.held is not None and (why := passport.held()):
+        raise Refusal("policy", "tools-held", Reason.POLICY_VIOLATION, why)
+
+
+def _refuse_lacking(passport: Passport, capabilities: frozenset[str]) -> None:
+    """Refuse a tool that needs what the model cannot do and nothing serves instead (TURN-7)."""
+    if lacking := sorted(passport.needs - capabilities - set(passport.fallbacks)):
+        text = (
+            f"{passport.name} needs a model with {', '.join(lacking)}, which this one does not have, and nothing here"
+            " serves instead. Say so, and that the capabilities of the model are set in elis.toml."
+        )
+        raise Refusal(STAGE, "capability", Reason.UNSUPPORTED, text)
+
+
+def _destination(passport: Passport, arguments: Any) -> Destination | None:  # noqa: ANN401 - as above
+    if passport.destination_of is None:
+        return None
+    try:
+        return passport.destination_of(arguments)
+    except ProtocolViolation as error:
+        text = f"The arguments of {passport.name} do not fit: {error.message}."
+        raise Refusal(STAGE, "destination", Reason.PROTOCOL_VIOLATION, text) from error
+
+
+def _package(passport: Passport, arguments: Any) -> str:  # noqa: ANN401 - as above
+    if passport.package_of is None:
+        return ""
+    try:
+        return passport.package_of(arguments)
+    except ProtocolViolation as error:
+        text = f"The arguments of {passport.name} do not fit: {error.message}."
+        raise Refusal(STAGE, "package", Reason.PROTOCOL_VIOLATION, text) from error
+
+
 def _object(requested: Requested) -> dict[str, Any]:
     """Return the arguments as a JSON object; no text at all counts as an empty one."""
     try:
@@ -87,8 +205,10 @@ def _object(requested: Requested) -> dict[str, Any]:
         raise Refusal(STAGE, "json", Reason.PROTOCOL_VIOLATION, text) from error
 
 
-def _expected(arguments: type[msgspec.Struct]) -> str:
-    fields = msgspec.structs.fields(arguments)
+def _expected(passport: Passport) -> str:
+    if passport.declared is not None:
+        return "Its schema says what it takes."
+    fields = msgspec.structs.fields(passport.arguments)
     needed = [field.encode_name for field in fields if field.required]
     other = [field.encode_name for field in fields if not field.required]
     return f"Needed: {', '.join(needed) or 'nothing'}. May be given: {', '.join(other) or 'nothing more'}."
@@ -97,7 +217,7 @@ def _expected(arguments: type[msgspec.Struct]) -> str:
 def _check(name: str, passport: Passport) -> None:
     """Raise Unsupported where a passport contradicts itself or leaves unknown arguments through."""
     fields = {field.name for field in msgspec.structs.fields(passport.arguments)}
-    named = {*passport.paths, *filter(None, [passport.changed_by])}
+    named = {*passport.paths, *filter(None, [passport.changed_by, passport.towards])}
     problems = (
         (name != passport.name, f"it is registered as {name}"),
         (not passport.summary.strip(), "its summary is empty"),

@@ -18,10 +18,11 @@ from host.errors import AuditFailure, ElisError
 from host.gate.permission import plain_arguments
 from host.gate.stages import Armed, Parked, Ran, Refusal, Registered, WaitClock
 from host.passport import Replay
-from host.record.events import CallFinished, CallRefused, CallRepeated, CallStarted
+from host.record.events import CallFinished, CallRefused, CallRepeated, CallStarted, ImageSeen
 from host.record.record import Admit, Record
 from host.record.rows import CallRow
 from host.stops import Reason
+from host.tools.images import Seen
 from host.tools.names import escaped
 from host.tools.tool import ToolResult
 from host.vault.masking import Masker
@@ -72,9 +73,16 @@ class Running:
             text = f"The key {armed.scope.key} belongs to a call with other arguments; it was not run."
             raise Refusal("registry", "idempotency-key", Reason.PROTOCOL_VIOLATION, text)
         if isinstance(event, CallFinished):
-            result = ToolResult(text=event.result, ok=event.ok, reason=event.reason, detail=event.detail)
+            image = None if event.image is None else self._image(event.image)
+            result = ToolResult(text=event.result, ok=event.ok, reason=event.reason, detail=event.detail, image=image)
             return Ran(armed=armed, result=result, seconds=0.0, recorded=True, result_hash=event.result_hash)
         return await self._interrupted(armed, admit, waits, known) if resumed else _unknown(armed)
+
+    def _image(self, seen: ImageSeen) -> Seen:
+        data = self._record.body(seen.body) if seen.body else b""
+        return Seen(
+            how=seen.how, media_type=seen.media_type, data=data, width=seen.width, height=seen.height, name=seen.name
+        )
 
     async def _interrupted(self, armed: Armed, admit: Admit, waits: WaitMeter, known: CallRow) -> Ran:
         """The host went down while this call ran: its passport says what may be done about it."""
@@ -112,16 +120,16 @@ class Running:
         except (Parked, AuditFailure, StaleGeneration):
             raise
         except ElisError as error:
-            return ToolResult(text=error.message, ok=False, reason=error.reason, detail=error.message)
+            return ToolResult(text="", head=error.message, ok=False, reason=error.reason, detail=error.message)
         except Exception as error:  # noqa: BLE001 - the gate's one boundary: a tool's bug fails the call, not the turn
             if isinstance(error, TimeoutError) and limit.expired():
                 text = f"{passport.name} was ended after {passport.timeout_seconds:g} seconds."
-                return ToolResult(text=text, ok=False, reason=Reason.TIMED_OUT, detail=text)
+                return ToolResult(text="", head=text, ok=False, reason=Reason.TIMED_OUT, detail=text)
             trace = escaped(self._masker.text("".join(traceback.format_exception(error))))
             _LOG.error("the tool %s failed unexpectedly: %s", passport.name, trace)
             detail = f"{type(error).__name__}: {error}"
             text = f"{passport.name} failed unexpectedly ({detail}). Try another way, or tell the person."
-            return ToolResult(text=text, ok=False, reason=Reason.UNKNOWN, detail=detail)
+            return ToolResult(text="", head=text, ok=False, reason=Reason.UNKNOWN, detail=detail)
 
 
 def arguments_hash(registered: Registered) -> str:
@@ -152,7 +160,7 @@ def _unknown(armed: Armed) -> Ran:
         "The host stopped while this call ran, so its outcome is unknown and it was not run again. Find out what it"
         f" did before you go on: {look} with a tool that only reads, and repeat only what is missing."
     )
-    result = ToolResult(text=text, ok=False, reason=Reason.UNKNOWN, detail="outcome unknown after a restart")
+    result = ToolResult(text="", head=text, ok=False, reason=Reason.UNKNOWN, detail="outcome unknown after a restart")
     return Ran(armed=armed, result=result, seconds=0.0, recorded=False)
 
 

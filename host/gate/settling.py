@@ -1,4 +1,4 @@
-"""The last two stages: the result loses its secrets, then goes into the journal before anyone hears of it.
+"""Two stages: the result loses its secrets; when its words are found, it goes into the journal before anyone hears it.
 
 An empty success where content was promised is a failure (REPLY-4). Refused calls end here too: a refusal is an answer
 to the model, with its own event. Whatever a tool gives back, its event can be encoded: lone surrogates, as in names
@@ -6,34 +6,38 @@ that are no UTF-8, are shown as escapes (`host.tools.names`).
 """
 
 import hashlib
+from collections.abc import Callable
 
 import msgspec
 
-from host.gate.stages import Masked, Ran, Refusal, Registered, Requested, Settled
+from host.gate.stages import Masked, Ran, Refusal, Registered, Requested, Settled, Told
 from host.ids import idempotency_key
 from host.passport import STATE_CHANGING, Effect
-from host.record.events import CallFinished, CallRefused
+from host.record.events import CallFinished, CallRefused, GroupEvent, ImageSeen
 from host.record.record import Admit, Record
 from host.stops import Reason
+from host.tools.images import Seen
 from host.tools.names import escaped
 from host.tools.tool import ToolResult
 from host.vault.masking import Masker
+from memory.journal import Unit
 
 
 def mask(ran: Ran, masker: Masker) -> Masked:
     """Return the result without lent values and typical forms of secrets (MASK-1), as text that can be encoded."""
-    # a secret may hold such bytes itself
-    text, detail, essence = map(masker.text, (ran.result.text, ran.result.detail, ran.result.essence))
-    return Masked(ran=ran, text=escaped(text), detail=escaped(detail), essence=escaped(essence or text))
+    result = ran.result
+    words = (result.head, result.text, result.detail, result.essence)
+    head, text, detail, essence = (escaped(masker.text(each)) for each in words)
+    # a secret may hold bytes that are escaped: masked first
+    return Masked(ran=ran, head=head, text=text, detail=detail, essence=essence)
 
 
-async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
+async def settle(told: Told, record: Record, admit: Admit) -> Settled:
     """Journal the result and return what the turn goes on with."""
-    ran = masked.ran
-    registered = ran.armed.confined.permitted.registered
-    masked = _with_content(masked, registered)
-    result, passport = masked.ran.result, registered.passport
-    result_hash = ran.result_hash or hashlib.blake2b(masked.essence.encode(), digest_size=16).hexdigest()
+    registered = told.ran.armed.confined.permitted.registered
+    told = _with_content(told, registered)
+    result, passport = told.ran.result, registered.passport
+    result_hash = told.ran.result_hash or hashlib.blake2b(told.essence.encode(), digest_size=16).hexdigest()
     finished = CallFinished(
         turn=registered.requested.caller.turn,
         call=registered.requested.call,
@@ -41,15 +45,19 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
         effect=passport.effect,
         ok=result.ok,
         reason=result.reason,
-        detail=masked.detail,
-        result=masked.text,
+        detail=told.detail,
+        result=told.text,
         result_hash=result_hash,
         target=escaped(registered.target),
-        seconds=ran.seconds,
-        recorded=ran.recorded,
+        seconds=told.ran.seconds,
+        recorded=told.ran.recorded,
     )
-    # Not awaited: the model hears of it by a request whose own commit comes after this one.
-    record.post(finished, admit=admit)
+    image = None
+    if result.image is None:
+        # Not awaited: the model hears of it by a request whose own commit comes after this one.
+        record.post(finished, admit=admit)
+    else:
+        image = await record.commit(_with_image(finished, result.image), admit)
     return Settled(
         call=registered.requested.call,
         tool=registered.requested.tool,
@@ -57,9 +65,29 @@ async def settle(masked: Masked, record: Record, admit: Admit) -> Settled:
         ran=True,
         changed_state=result.ok and passport.effect in STATE_CHANGING,
         reason=result.reason,
-        text=masked.text,
+        text=told.text,
+        image=image,
         result_hash=result_hash,
     )
+
+
+def _with_image(finished: CallFinished, seen: Seen) -> Callable[[Unit[GroupEvent]], ImageSeen]:
+    """Return the unit that stores what is shown once by its content, and names it in the event (TURN-3, TURN-7)."""
+
+    def unit(unit: Unit[GroupEvent]) -> ImageSeen:
+        image = ImageSeen(
+            how=seen.how,
+            name=escaped(seen.name),
+            body=unit.body(seen.data) if seen.data else "",
+            media_type=seen.media_type,
+            size_bytes=len(seen.data),
+            width=seen.width,
+            height=seen.height,
+        )
+        unit.append(msgspec.structs.replace(finished, image=image))
+        return image
+
+    return unit
 
 
 async def settle_refusal(
@@ -97,10 +125,10 @@ async def settle_refusal(
     )
 
 
-def _with_content(masked: Masked, registered: Registered) -> Masked:
-    if not masked.ran.result.ok or not registered.passport.promises_content or masked.text.strip():
-        return masked
+def _with_content(told: Told, registered: Registered) -> Told:
+    if not told.ran.result.ok or not registered.passport.promises_content or told.text.strip():
+        return told
     text = f"{registered.requested.tool} reported success and gave nothing. Do not rely on it."
     result = ToolResult(text=text, ok=False, reason=Reason.SILENT_FAILURE, detail="empty success")
-    ran = msgspec.structs.replace(masked.ran, result=result)
-    return Masked(ran=ran, text=text, detail=result.detail, essence=text)
+    ran = msgspec.structs.replace(told.ran, result=result)
+    return Told(ran=ran, text=text, detail=result.detail, essence=text)

@@ -1,4 +1,6 @@
-"""The types a call passes through: Requested → Registered → Permitted → Confined → Armed → Ran → Masked → Settled.
+"""The types a call passes through.
+
+Requested → Registered → Permitted → Confined → Armed → Ran → Masked → Told → Settled.
 
 Each stage of the pipeline takes one of these and returns the next, so that leaving a stage out is a type error. A
 stage that says no raises `Refusal`, which becomes an answer to the model.
@@ -8,7 +10,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from host.passport import Passport
+from host.passport import Destination, Passport
+from host.policy.shell.analysis import Analysis
+from host.record.events import ImageSeen
 from host.stops import Reason
 from host.tools.tool import Scope, Tool, ToolResult
 
@@ -50,12 +54,11 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True):
     tool: Tool
     arguments: Any  # an instance of the passport's struct, handles still in place
     canonical: bytes  # sorted JSON of the arguments: equal calls have equal bytes
+    passport: Passport  # the tool's declaration as it holds for these arguments
     target: str  # what the effect is on, for intents and accounts
-
-    @property
-    def passport(self) -> Passport:
-        """The tool's declaration."""
-        return self.tool.passport
+    destination: Destination | None = None  # where it goes beyond the machine
+    package: str = ""  # what it would install, in one spelling
+    analysis: Analysis | None = None  # of the shell text that it would run
 
 
 class Permitted(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +66,7 @@ class Permitted(msgspec.Struct, frozen=True, kw_only=True):
 
     registered: Registered
     rule: str  # what allowed it: default:read, tool:shell, class:write, approval:ID
+    hosts: tuple[str, ...] = ()  # admitted for this call beside the group's list (BOX-6)
 
 
 class Confined(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +97,16 @@ class Masked(msgspec.Struct, frozen=True, kw_only=True):
     """The result without secret values."""
 
     ran: Ran
+    head: str
+    text: str
+    detail: str
+    essence: str  # what of it tells how the world is, where the tool says that; empty: all of it
+
+
+class Told(msgspec.Struct, frozen=True, kw_only=True):
+    """The result in the words that the model gets: of a size that it can take, external data wrapped."""
+
+    ran: Ran
     text: str
     detail: str
     essence: str  # what of the text tells how the world is
@@ -109,6 +123,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     changed_state: bool  # it had an effect
     reason: Reason | None
     text: str  # what the model is told
+    image: ImageSeen | None = None  # an image that belongs to it, and what became of it (TURN-7)
     result_hash: str = ""  # of what the result tells of the world (LOOP-1); empty for a refusal
 
 

@@ -20,21 +20,28 @@ import psutil
 
 from host.config import token
 from host.errors import ElisError, ResourceBusy
+from host.gate.checking import Checked
 from host.groups.assembly import Blueprint, open_group
 from host.groups.group import Group
 from host.groups.port import (
     ApprovalView,
     EventView,
     Found,
+    GrantView,
     GroupView,
     Placement,
     Queued,
+    Revoked,
     Say,
+    ServerDetail,
+    ServerView,
     Settlement,
     Stopped,
+    SuggestionView,
     TurnView,
     Verified,
     Watched,
+    Wider,
 )
 from host.groups.ray_folder import RayFolder
 from host.telemetry import configure
@@ -294,11 +301,29 @@ class RemoteGroup:
         """See GroupPort."""
         return await self._patient(lambda actor: actor.control.remote("approvals"))
 
-    async def settle(self, approval: str, *, verdict: str, by: str, text: str) -> Settlement:
+    async def settle(
+        self, approval: str, *, verdict: str, by: str, text: str, wider: Wider | None = None
+    ) -> Settlement:
         """See GroupPort; a repeated answer is the same answer."""
         return await self._patient(
-            lambda actor: actor.control.remote("settle", approval, verdict=verdict, by=by, text=text)
+            lambda actor: actor.control.remote("settle", approval, verdict=verdict, by=by, text=text, wider=wider)
         )
+
+    async def grants(self) -> tuple[GrantView, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("grants"))
+
+    async def revoke(self, grant: str, by: str) -> Revoked:
+        """See GroupPort; a repeated revocation is the same one."""
+        return await self._patient(lambda actor: actor.control.remote("revoke", grant, by))
+
+    async def check_commands(self, commands: tuple[str, ...]) -> tuple[Checked, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("check_commands", commands))
+
+    async def suggestions(self) -> tuple[SuggestionView, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("suggestions"))
 
     async def queue(self) -> tuple[Queued, ...]:
         """See GroupPort."""
@@ -312,6 +337,18 @@ class RemoteGroup:
         """See GroupPort."""
         await self._once(lambda actor: actor.control.remote("drop", message, by))
 
+    async def tool_servers(self) -> tuple[ServerView, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.control.remote("tool_servers"))
+
+    async def tool_server(self, server: str) -> ServerDetail:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.control.remote("tool_server", server))
+
+    async def release_tools(self, server: str, digest: str, by: str) -> ServerView:
+        """See GroupPort."""
+        return await self._once(lambda actor: actor.control.remote("release_tools", server, digest, by))
+
     async def drain(self) -> None:
         """Let what runs go on and start nothing new: the host is stopping."""
         await self._once(lambda actor: actor.control.remote("drain"))
@@ -323,6 +360,10 @@ class RemoteGroup:
     async def verify(self) -> Verified:
         """See GroupPort."""
         return await self._patient(lambda actor: actor.look.remote("verify"))
+
+    async def mask(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("mask", texts))
 
     async def instructions(self) -> dict[str, str]:
         """See GroupPort."""

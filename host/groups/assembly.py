@@ -17,14 +17,21 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from host.config.administrator import ADMINISTRATOR_FILE
 from host.config.home import GroupHome
-from host.config.settings import GroupSettings, ModelSettings, SecretSettings
+from host.config.live import LivePolicy
+from host.config.packages import PackageList
+from host.config.servers import lent_to
+from host.config.settings import GroupSettings, ModelSettings, SecretSettings, ServerSettings
 from host.context.conversation import Conversation
 from host.errors import AuditFailure, ElisError
 from host.faults import Faults, parse
+from host.gate.checking import Checked, check
 from host.gate.desk import Desk
 from host.gate.pipeline import Gate, Places
+from host.gate.standing import Standing
 from host.groups.chat import LANE, Chat
+from host.groups.connections import Connections
 from host.groups.current import STOPPED
 from host.groups.drafts import Drafts
 from host.groups.group import Group, GroupParts
@@ -33,16 +40,20 @@ from host.groups.masked_drafts import MaskedDrafts
 from host.groups.models import GroupModel
 from host.groups.recovery import Recovery
 from host.groups.session import Session, Sessions
+from host.groups.tool_servers import Surroundings, ToolServers
 from host.groups.unrecorded import Unrecorded
 from host.models.conversation import Provider
+from host.policy.leak import leak_of
 from host.policy.policy import Policy
 from host.record.record import Admit, Record
 from host.record.rows import MessageRow
 from host.tools.catalogue import tools_of
+from host.tools.egress import Egress, Outside
 from host.tools.jail import Jail
-from host.tools.leftovers import end_leftovers
 from host.tools.sandbox import sandbox_from
 from host.tools.seen import SeenFiles
+from host.tools.text import answer_bytes
+from host.tools.tool import Receiver
 from host.turn.beginning import end_unbegun, limits_of, resume_turn, start_turn, state_of
 from host.turn.budget import Day, Limits
 from host.turn.ending import Verdict
@@ -69,13 +80,18 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     model: ModelSettings
     embedded_key: str  # what the embedded model's process asks for; empty for other models
     secrets: dict[str, SecretSettings]
+    reserved: tuple[str, ...] = ()  # references that the host itself uses and no tool is lent (SEC-3)
     faults: str  # what ELIS_FAULTS held when the host was started
+    servers: dict[str, ServerSettings] = {}  # the tool servers whose entries name this group
+    settings_file: str = ""  # elis.toml, whose policy holds as it stands at each call; empty: `settings` never change
+    administrator_file: str = str(ADMINISTRATOR_FILE)
 
 
-def open_group(blueprint: Blueprint, masker: Masker | None = None) -> Group:
+def open_group(blueprint: Blueprint, masker: Masker | None = None, *, outside: Outside | None = None) -> Group:
     """Open the group; raise ResourceBusy when its journal is held, AuditFailure, SettingsError or Unsupported.
 
-    `masker` is the one that the process's log uses too, so that what is lent here is not logged there.
+    `masker` is the one that the process's log uses too, so that what is lent here is not logged there. `outside` is the
+    world as the egress proxy reaches it; nobody but a test passes another than the real one.
     """
     home = GroupHome(root=Path(blueprint.root))
     home.prepare()
@@ -83,14 +99,22 @@ def open_group(blueprint: Blueprint, masker: Masker | None = None) -> Group:
     faults = Faults(parse(blueprint.faults), run / "faults")
     masker = masker or Masker()
     record = Record.open(home.journal, _now_us, mask=masker.lent_tree, fault=faults)
-    assembled = _Assembled(blueprint, home, record, masker, faults)
+    assembled = _Assembled(blueprint, home, record, masker, faults, outside)
     return Group(assembled.parts(Unrecorded(run / "unrecorded" / blueprint.name, LANE, assembled.drafts)))
 
 
 class _Assembled:
     """The parts of one group and the turns they make."""
 
-    def __init__(self, blueprint: Blueprint, home: GroupHome, record: Record, masker: Masker, faults: Faults) -> None:
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        home: GroupHome,
+        record: Record,
+        masker: Masker,
+        faults: Faults,
+        outside: Outside | None,
+    ) -> None:
         settings = blueprint.settings
         host_folder = Path(blueprint.run).parent
         self.blueprint = blueprint
@@ -100,18 +124,33 @@ class _Assembled:
         self.drafts = Drafts()
         self.sink = MaskedDrafts(self.drafts, masker)
         jail = Jail.open(home.workspace, settings.folders)
-        end_leftovers(jail.roots[0])
-        self.places = Places(jail=jail, sandbox=sandbox_from(settings.sandbox, jail.roots), seen=SeenFiles())
+        self.egress = Egress(
+            settings.sandbox.network, group=blueprint.name, on_connection=Connections(record), outside=outside
+        )
+        sandbox = sandbox_from(settings.sandbox, jail.roots, self.egress)
+        sandbox.end_leftovers()
+        self.places = Places(
+            jail=jail,
+            sandbox=sandbox,
+            seen=SeenFiles(),
+            packages=PackageList(settings.sandbox.packages),
+            egress=self.egress,
+            receiver=_receiver(blueprint.model),
+        )
+        self.standing = Standing(record)
         self.desk = Desk(record, timeout_seconds=settings.approvals.timeout_seconds, fault=faults)
         self.tools = tools_of(settings)
+        self.policy = Policy(self._live_policy().now)
         self.passports = {name: tool.passport for name, tool in self.tools.items()}
+        self.broker = self._broker(host_folder)
+        self.servers = self._tool_servers(outside)
         self.gate = Gate(
             tools=self.tools,
-            policy=Policy(settings.policy, bare_shell=self.places.sandbox.bare),
-            settings=settings.policy,
+            policy=self.policy,
             desk=self.desk,
+            standing=self.standing,
             record=record,
-            broker=self._broker(host_folder),
+            broker=self.broker,
             masker=masker,
             places=self.places,
             fault=faults,
@@ -119,7 +158,7 @@ class _Assembled:
         self.model = GroupModel(
             blueprint.model_name, blueprint.model, masker, base=host_folder, embedded_key=blueprint.embedded_key
         )
-        self.sessions = Sessions(record, home.charter, self.passports)
+        self.sessions = Sessions(record, home.charter, self.passports.values())
         self.zone = ZoneInfo(settings.timezone) if settings.timezone else None
         self.day = Day(
             tokens=_limit(settings.daily.tokens), cost_usd=_limit(settings.daily.cost_usd), spent=self._spent_today
@@ -148,10 +187,55 @@ class _Assembled:
 
     def _broker(self, host_folder: Path) -> Broker:
         key = self.blueprint.model.api_key
-        reserved = () if key is None else (key,)
-        broker = Broker(self.blueprint.secrets, self.masker, os.environ, base=host_folder, reserved=reserved)
+        reserved = {*self.blueprint.reserved, *(() if key is None else (key,))}
+        sandbox = self.blueprint.settings.sandbox
+        broker = Broker(
+            self.blueprint.secrets,
+            self.masker,
+            os.environ,
+            base=host_folder,
+            reserved=reserved,
+            of_servers=lent_to(self.blueprint.servers.values()),
+            reaches={"shell": ("*",) if sandbox.backend == "none" else sandbox.network},
+        )
         broker.mask_from_the_start()
         return broker
+
+    def _tool_servers(self, outside: Outside | None) -> ToolServers:
+        around = Surroundings(
+            group=self.blueprint.name,
+            roots=self.places.jail.roots,
+            broker=self.broker,
+            on_connection=Connections(self.record),
+            outside=outside,
+        )
+        return ToolServers(self.blueprint.servers, self.record, around)
+
+    async def _offer_tools(self, turn: str, admit: Admit) -> None:
+        """Fix what can be called and what is shown, for the session that this turn begins or goes on with."""
+        if not self.blueprint.servers:
+            return
+        await self.servers.first_sight(turn, admit)
+        tools, shown = self.servers.offered(self.tools)
+        self.gate.register(tools)
+        self.sessions.show(shown)
+
+    def _leak(self) -> str:
+        found = leak_of(self.blueprint.name, self.blueprint.settings, self.policy.settings())
+        return found.text if found else ""
+
+    def _check_command(self, text: str) -> Checked:
+        return check(text, self.policy, self.standing.granted, bare=self.places.sandbox.bare)
+
+    def _live_policy(self) -> LivePolicy:
+        written = self.blueprint.settings_file
+        return LivePolicy(
+            self.blueprint.name,
+            self.blueprint.settings.policy,
+            settings_file=Path(written) if written else None,
+            tool_names=frozenset(self.tools),
+            administrator=Path(self.blueprint.administrator_file),
+        )
 
     def parts(self, unrecorded: Unrecorded) -> GroupParts:
         """Return what the group is made of."""
@@ -166,6 +250,10 @@ class _Assembled:
             record=self.record,
             chat=self.chat,
             desk=self.desk,
+            standing=self.standing,
+            leak=self._leak,
+            check_command=self._check_command,
+            servers=self.servers,
             drafts=self.drafts,
             sessions=self.sessions,
             unrecorded=unrecorded,
@@ -179,7 +267,9 @@ class _Assembled:
         row = self.record.turn(turn)
         admit = self._admit(token)
         try:
-            model = self.model.kit()
+            await self.broker.ready()
+            model = await self.model.kit()
+            await self._offer_tools(turn, admit)
             session = await self.sessions.current(model.provider, admit)
             if row is None:
                 state: TurnState | None = await start_turn(
@@ -261,6 +351,8 @@ class _Assembled:
     def _torn(self, turn: str) -> None:
         """A lane thread was abandoned: end what it may have left behind."""
         self.places.sandbox.kill_all()
+        self.servers.cut()
+        self.egress.end(turn)
         self.desk.withdraw_turn(turn)
         self.drafts.end(turn)
         self.conversation = None  # its thread may still be changing it
@@ -292,9 +384,16 @@ class _Assembled:
         with contextlib.suppress(LaneError, TimeoutError):
             self.lane.start(lambda _: self.model.leave(), "close").done.result(CLOSE_SECONDS)
         self.places.sandbox.kill_all()
+        self.servers.close()
         self.lane.close(CLOSE_SECONDS)
+        self.egress.close()
         self.record.close()
         self.places.jail.close()
+
+
+def _receiver(model: ModelSettings) -> Receiver:
+    """Return what the group's model can take of a result (CTX-3, TURN-7)."""
+    return Receiver(answer_bytes=answer_bytes(model.context_tokens), capabilities=frozenset(model.capabilities))
 
 
 def _limit(limit: float | None) -> float:

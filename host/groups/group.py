@@ -12,7 +12,9 @@ from typing import Final
 import msgspec
 
 from host.errors import AuditFailure, NotFound, ProtocolViolation
+from host.gate.checking import Checked
 from host.gate.desk import Desk
+from host.gate.standing import Standing
 from host.groups.chat import LANE, Chat
 from host.groups.drafts import Drafts
 from host.groups.placing import AlreadySaid, placement_again, placing, received_of
@@ -20,23 +22,30 @@ from host.groups.port import (
     ApprovalView,
     EventView,
     Found,
+    GrantView,
     GroupView,
     LaneView,
     Placement,
     Queued,
+    Revoked,
     Say,
+    ServerDetail,
+    ServerView,
     Settlement,
     Stopped,
+    SuggestionView,
     TurnView,
     Verified,
     Watched,
+    Wider,
 )
 from host.groups.session import Sessions
 from host.groups.stop_words import is_stop_word
+from host.groups.tool_servers import ToolServers
 from host.groups.unrecorded import Unrecorded
-from host.groups.views import approval_view, event_view, found_view, turn_view
+from host.groups.views import approval_view, event_view, found_view, grant_view, suggestion_view, turn_view
 from host.ids import MESSAGE, new_id
-from host.record.events import MessageEntered, RequestSent
+from host.record.events import GroupEvent, MessageEntered, RequestSent
 from host.record.record import Record
 from host.record.rows import MessageRow, QuestionRow
 from lanes.events import MessagePlaced
@@ -58,6 +67,10 @@ class GroupParts(msgspec.Struct, frozen=True, kw_only=True):
     record: Record
     chat: Chat
     desk: Desk
+    standing: Standing
+    leak: Callable[[], str]
+    check_command: Callable[[str], Checked]
+    servers: ToolServers
     drafts: Drafts
     sessions: Sessions
     unrecorded: Unrecorded
@@ -139,6 +152,7 @@ class Group:
             daily_cost_usd=self._parts.daily_cost_usd,
             last_failures=tuple(turn_view(self._record, row) for row in self._record.failed_turns(FAILURES_SHOWN)),
             last_seq=self._record.journal.last_seq(),
+            leak=self._parts.leak(),
         )
 
     async def events(self, after: int, limit: int) -> tuple[EventView, ...]:
@@ -182,14 +196,38 @@ class Group:
         views = (approval_view(self._record, self.name, row) for row in self._record.waiting_questions())
         return tuple(view for view in views if view is not None)
 
-    async def settle(self, approval: str, *, verdict: str, by: str, text: str) -> Settlement:
-        """Answer a question; raise NotFound."""
+    async def settle(
+        self, approval: str, *, verdict: str, by: str, text: str, wider: Wider | None = None
+    ) -> Settlement:
+        """Answer a question; raise NotFound, or ProtocolViolation for a reach that is not on offer."""
         question = self._record.question(approval)
         if question is None:
             raise NotFound(f"group {self.name} has no question {approval!r}")
-        settled = await self._parts.desk.settle(approval, verdict=verdict, by=by, text=self._parts.mask(text))
+        scope, grants = "once", list[GroupEvent]()
+        if wider is not None and verdict == "allowed":
+            scope = wider.scope
+            grants.append(self._parts.standing.given_with(question, wider.scope, wider.until, by))
+        settled = await self._parts.desk.settle(
+            approval, verdict=verdict, by=by, text=self._parts.mask(text), scope=scope, together_with=grants
+        )
         self._chat.take_up_parked()
         return Settlement(id=settled.id, settled=settled.settled, verdict=settled.verdict, by=settled.by)
+
+    async def grants(self) -> tuple[GrantView, ...]:
+        """Return the standing answers."""
+        return tuple(grant_view(self.name, row) for row in self._parts.standing.standing())
+
+    async def revoke(self, grant: str, by: str) -> Revoked:
+        """Take a standing answer back; raise NotFound."""
+        return Revoked(id=grant, revoked=await self._parts.standing.revoke(grant, by))
+
+    async def check_commands(self, commands: tuple[str, ...]) -> tuple[Checked, ...]:
+        """Return what the gate would say of each; long ones take time, so no loop waits for them."""
+        return await asyncio.to_thread(lambda: tuple(map(self._parts.check_command, commands)))
+
+    async def suggestions(self) -> tuple[SuggestionView, ...]:
+        """Return grants for what was always approved."""
+        return tuple(suggestion_view(self.name, each) for each in self._parts.standing.suggestions())
 
     async def queue(self) -> tuple[Queued, ...]:
         """Return the messages that wait or are held."""
@@ -202,6 +240,18 @@ class Group:
     async def drop(self, message: str, by: str) -> None:
         """Drop a waiting or held message; raise NotFound."""
         await self._chat.drop(message, by)
+
+    async def tool_servers(self) -> tuple[ServerView, ...]:
+        """Return the group's tool servers."""
+        return self._parts.servers.views()
+
+    async def tool_server(self, server: str) -> ServerDetail:
+        """Return what a tool server shows; raise NotFound."""
+        return self._parts.servers.detail(server)
+
+    async def release_tools(self, server: str, digest: str, by: str) -> ServerView:
+        """Let the held tools of a server be used; raise NotFound or ProtocolViolation."""
+        return await self._parts.servers.release(server, digest, by)
 
     async def search(self, text: str, limit: int) -> tuple[Found, ...]:
         """Search everything said and done; raise ProtocolViolation for no query, or AuditFailure."""
@@ -219,6 +269,10 @@ class Group:
         return Verified(
             ok=verdict.ok, events=verdict.events, first_bad_seq=verdict.first_bad_seq or 0, detail=verdict.detail
         )
+
+    async def mask(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Return each text as masking leaves it; long ones take time, so no loop waits for them."""
+        return await asyncio.to_thread(lambda: tuple(self._parts.mask(text) for text in texts))
 
     async def instructions(self) -> dict[str, str]:
         """Return the invariants and the charter as the model gets them."""

@@ -13,7 +13,7 @@ from host.models.provider import provider_for
 from host.turn.budget import Price
 from host.turn.kit import ModelKit
 from host.vault.masking import Masker
-from host.vault.references import resolve
+from host.vault.references import fetch
 
 
 class GroupModel:
@@ -38,9 +38,9 @@ class GroupModel:
         self._environment = environment
         self._made: tuple[str | None, ModelKit] | None = None
 
-    def kit(self) -> ModelKit:
+    async def kit(self) -> ModelKit:
         """Return the model for a turn; raise SecretMissing or SettingsError."""
-        key = self._key()
+        key = await self._key()
         if self._made is None or self._made[0] != key:
             self._made = (key, self._new_kit(key))
         return self._made[1]
@@ -50,12 +50,12 @@ class GroupModel:
         if self._made is not None:
             await self._made[1].provider.aclose()
 
-    def _key(self) -> str | None:
+    async def _key(self) -> str | None:
         if self._settings.provider == "embedded":
             return self._embedded_key or None
         if self._settings.api_key is None:
             return None
-        key = resolve(self._settings.api_key, self._environment, base=self._base)
+        key = await fetch(self._settings.api_key, self._environment, base=self._base)
         self._masker.conceal("provider-key", key)
         return key
 

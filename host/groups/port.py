@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import msgspec
 
+from host.gate.checking import Checked
+
 
 class Say(msgspec.Struct, frozen=True, kw_only=True):
     """Something said to a group."""
@@ -69,9 +71,48 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     arguments: dict[str, Any]
     what_may_happen: str
     doing: str
-    scopes: tuple[str, ...]
+    scopes: tuple[str, ...]  # how far the answer may reach: once | target | under | kind
     asked_at: str
     expires_at: str  # empty: it does not expire
+    proposed: str = "once"  # the scope that would have spared the last questions
+    covers: dict[str, tuple[str, ...]] = {}  # by scope: what an answer that wide would cover later
+
+
+class Wider(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that stands for later calls too."""
+
+    scope: str  # target | under | kind
+    until: str = ""  # ISO 8601 with zone; empty: until it is revoked
+
+
+class GrantView(msgspec.Struct, frozen=True, kw_only=True):
+    """A standing answer."""
+
+    id: str
+    group: str
+    scope: str  # target | under | kind
+    covers: tuple[str, ...]  # e.g. "execute:command:git push origin main", "write:path:docs/", "read:host:.example.org"
+    given_at: str
+    given_by: str
+    until: str  # empty: until it is revoked
+    approval: str  # the question that it answered
+
+
+class SuggestionView(msgspec.Struct, frozen=True, kw_only=True):
+    """A grant that would have answered what was always approved; proposed, never applied."""
+
+    group: str
+    tool: str
+    scope: str
+    covers: tuple[str, ...]
+    approvals: int  # so many questions it would have spared
+
+
+class Revoked(msgspec.Struct, frozen=True, kw_only=True):
+    """What taking a grant back did."""
+
+    id: str
+    revoked: bool  # False: it was taken back before
 
 
 class Settlement(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,6 +174,36 @@ class GroupView(msgspec.Struct, frozen=True, kw_only=True):
     daily_cost_usd: float | None
     last_failures: tuple[TurnView, ...]
     last_seq: int
+    leak: str = ""  # the way on which private data could leave without a question, and what closes it (POL-8)
+
+
+class ServerView(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool server at a glance (PASS-3)."""
+
+    name: str
+    state: str  # in use | held (it shows other tools than before, a person has to look) | not seen yet
+    reached: str  # its command or url
+    tools: int  # in use, or used before it was held
+    held_digest: str  # names the list that waits for a person; empty: none does
+
+
+class ServerToolView(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool as its server shows it, in the server's words."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]  # JSON Schema
+    hints: dict[str, bool]  # what the server says of its effects; nothing rests on it
+
+
+class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool server shows."""
+
+    server: ServerView
+    tools: tuple[ServerToolView, ...]
+    left_out: tuple[str, ...]  # tools that cannot be offered, each with the cause
+    held_tools: tuple[ServerToolView, ...]  # what would be used after a release
+    held_left_out: tuple[str, ...]
 
 
 class Stopped(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,8 +276,29 @@ class GroupPort(Protocol):
         """Return the questions that wait."""
         ...
 
-    async def settle(self, approval: str, *, verdict: str, by: str, text: str) -> Settlement:
-        """Answer a question (`allowed`, `denied`, `answered`); raise NotFound."""
+    async def settle(
+        self, approval: str, *, verdict: str, by: str, text: str, wider: Wider | None = None
+    ) -> Settlement:
+        """Answer a question (`allowed`, `denied`, `answered`); raise NotFound.
+
+        `wider` lets an `allowed` stand for later calls; ProtocolViolation where that is not on offer.
+        """
+        ...
+
+    async def grants(self) -> tuple[GrantView, ...]:
+        """Return the standing answers, oldest first."""
+        ...
+
+    async def revoke(self, grant: str, by: str) -> Revoked:
+        """Take a standing answer back; raise NotFound."""
+        ...
+
+    async def check_commands(self, commands: tuple[str, ...]) -> tuple[Checked, ...]:
+        """Return what the gate would say of each shell command now."""
+        ...
+
+    async def suggestions(self) -> tuple[SuggestionView, ...]:
+        """Return grants for what was always approved, the most useful first."""
         ...
 
     async def queue(self) -> tuple[Queued, ...]:
@@ -221,12 +313,28 @@ class GroupPort(Protocol):
         """Drop a waiting or held message; raise NotFound."""
         ...
 
+    async def tool_servers(self) -> tuple[ServerView, ...]:
+        """Return the group's tool servers."""
+        ...
+
+    async def tool_server(self, server: str) -> ServerDetail:
+        """Return what a tool server shows; raise NotFound."""
+        ...
+
+    async def release_tools(self, server: str, digest: str, by: str) -> ServerView:
+        """Let the held list `digest` of a server be used (empty: whichever is held); raise NotFound."""
+        ...
+
     async def search(self, text: str, limit: int) -> tuple[Found, ...]:
         """Search everything said and done, newest first; raise ProtocolViolation for what makes no search."""
         ...
 
     async def verify(self) -> Verified:
         """Check the journal's chain from the first event to the last."""
+        ...
+
+    async def mask(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Return each text as masking leaves it: without what was lent, and without typical forms of secrets."""
         ...
 
     async def instructions(self) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The session of a group: the time in which charter and tool list, and so the stable prefix, stay the same (CTX-2)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -25,10 +25,14 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
 class Sessions:
     """Finds the session in force, and starts a new one when the prefix has changed."""
 
-    def __init__(self, record: Record, charter: Path, passports: Mapping[str, Passport]) -> None:
+    def __init__(self, record: Record, charter: Path, passports: Iterable[Passport]) -> None:
         self._record = record
         self._charter = charter
-        self._tools: tuple[ToolSpec, ...] = tool_specs(passports.values())
+        self._tools: tuple[ToolSpec, ...] = tool_specs(passports)
+
+    def show(self, passports: Iterable[Passport]) -> None:
+        """Show these tools from the next session on; where they are the same as before it is the same session."""
+        self._tools = tool_specs(passports)
 
     def instructions(self) -> dict[str, str]:
         """Return the invariants and the charter as the model gets them."""

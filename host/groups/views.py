@@ -5,10 +5,12 @@ from typing import Any
 
 import msgspec
 
-from host.groups.port import ApprovalView, EventView, Found, TurnView
+from host.gate.standing import Suggestion
+from host.groups.port import ApprovalView, EventView, Found, GrantView, SuggestionView, TurnView
+from host.policy.grants import Scope, keys, kind_key
 from host.record.events import ApprovalAsked, GroupEvent
 from host.record.record import Record
-from host.record.rows import QuestionRow, TurnRow
+from host.record.rows import GrantRow, QuestionRow, TurnRow
 from memory.journal import Hit, Stored
 
 
@@ -66,6 +68,37 @@ def approval_view(record: Record, group: str, row: QuestionRow) -> ApprovalView 
         scopes=asked.scopes,
         asked_at=instant(row.asked_us),
         expires_at=row.expires_at,
+        proposed=asked.proposed,
+        covers={
+            scope: keys(Scope(scope), asked.parts, kind_key(asked.tool, asked.effect))
+            for scope in asked.scopes
+            if scope != Scope.ONCE
+        },
+    )
+
+
+def grant_view(group: str, row: GrantRow) -> GrantView:
+    """Return a standing answer."""
+    return GrantView(
+        id=row.id,
+        group=group,
+        scope=row.scope,
+        covers=msgspec.json.decode(row.keys, type=tuple[str, ...]),
+        given_at=instant(row.given_us),
+        given_by=row.given_by,
+        until=row.until,
+        approval=row.approval,
+    )
+
+
+def suggestion_view(group: str, suggestion: Suggestion) -> SuggestionView:
+    """Return a proposed grant."""
+    return SuggestionView(
+        group=group,
+        tool=suggestion.tool,
+        scope=suggestion.scope,
+        covers=suggestion.keys,
+        approvals=suggestion.approvals,
     )
 
 

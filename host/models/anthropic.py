@@ -19,10 +19,13 @@ from host.models.conversation import (
     AskedCall,
     Inference,
     Message,
+    Picture,
     Replied,
     Result,
     Said,
+    Shown,
     ToolSpec,
+    picture_words,
 )
 from host.models.reply import ReplyDraft
 from host.models.retry import SILENCE_SECONDS
@@ -177,6 +180,7 @@ class AnthropicProvider:
         )
         self._model = settings.model
         self._tools = "tools" in settings.capabilities
+        self._sees = "vision" in settings.capabilities
 
     @property
     def url(self) -> str:
@@ -205,7 +209,12 @@ class AnthropicProvider:
                 role, blocks = "assistant", [_words(message.text)] if message.text or not message.calls else []
                 blocks += [_called(call) for call in message.calls]
             case Result():
-                role, blocks = "user", [_answered(message)]
+                role, blocks = "user", [_answered(message, message.pictures if self._sees else ())]
+            case Shown(pictures=pictures):
+                # With calls the pictures stand in the results; a model without calls was told those as words.
+                role, blocks = "user", [_words(picture_words(pictures, seen=self._sees))]
+                if self._sees and not self._tools:
+                    blocks += [_pictured(picture) for picture in pictures]
             case _:
                 assert_never(message)
         if breakpoint_here:
@@ -245,9 +254,15 @@ def _called(call: AskedCall) -> dict[str, Any]:
     }
 
 
-def _answered(result: Result) -> dict[str, Any]:
+def _pictured(picture: Picture) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": picture.media_type, "data": picture.data()}
+    return {"type": "image", "source": source}
+
+
+def _answered(result: Result, pictures: tuple[Picture, ...]) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": _accepted_id(result.provider_id)}
-    block["content"] = result.text if result.text.strip() else _WITHOUT_WORDS
+    text = result.text if result.text.strip() else _WITHOUT_WORDS
+    block["content"] = [_words(text), *(_pictured(picture) for picture in pictures)] if pictures else text
     if not result.ok:
         block["is_error"] = True
     return block

@@ -4,7 +4,7 @@ import secrets
 from typing import Any, assert_never
 
 from host.models.arguments import UnreadableArguments, read_arguments
-from host.models.conversation import Message, Replied, Result, Said
+from host.models.conversation import Message, Replied, Result, Said, Shown
 
 
 class CallDraft:
@@ -35,7 +35,7 @@ def argument_object(arguments: str) -> dict[str, Any]:
 def as_words(message: Message) -> Message:
     """Return the message without calls and results, for a model that knows none (its history may come from another)."""
     match message:
-        case Said() | Replied(calls=()):
+        case Said() | Shown() | Replied(calls=()):
             return message
         case Replied():
             called = [f"[called {call.tool} with {call.arguments}]" for call in message.calls]

@@ -4,6 +4,7 @@ A provider turns messages into bytes; nobody else knows a wire format. A request
 tail), so that each part is stored once by its content hash and the exact body can be put together again (TURN-3).
 """
 
+import base64
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
@@ -35,15 +36,50 @@ class Replied(msgspec.Struct, frozen=True, tag="replied"):
     calls: tuple[AskedCall, ...] = ()
 
 
+class Picture(msgspec.Struct, frozen=True, kw_only=True):
+    """An image for a model that sees."""
+
+    name: str  # of the file it came from
+    media_type: str
+    size_bytes: int
+    width: int  # pixels
+    height: int
+    load: Callable[[], bytes]  # what it looks like; asked for when its message is encoded
+
+    def data(self) -> str:
+        """Return its bytes in base64."""
+        return base64.b64encode(self.load()).decode()
+
+    @property
+    def tokens(self) -> int:
+        """An upper estimate of what it costs: one token for each 750 pixels, as the dearest of the known models."""
+        return self.width * self.height // 750 + 100
+
+
 class Result(msgspec.Struct, frozen=True, tag="result"):
     """What came of one call."""
 
     provider_id: str
     text: str
     ok: bool
+    pictures: tuple[Picture, ...] = ()
 
 
-Message = Said | Replied | Result
+class Shown(msgspec.Struct, frozen=True, tag="shown"):
+    """The pictures of the results before it, for a wire format whose results hold text only; follows all of a step."""
+
+    pictures: tuple[Picture, ...]
+
+
+Message = Said | Replied | Result | Shown
+
+
+def picture_words(pictures: tuple[Picture, ...], *, seen: bool) -> str:
+    """Return what is said of pictures beside them, or instead of them to a model that sees none."""
+    names = ", ".join(f"{picture.name} ({picture.width} x {picture.height})" for picture in pictures)
+    if seen:
+        return f"[From the host: the image that belongs to the result above: {names}]"
+    return f"[From the host: this model has no image input and is not shown {names}]"
 
 
 class ToolSpec(msgspec.Struct, frozen=True, kw_only=True):

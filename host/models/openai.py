@@ -18,10 +18,13 @@ from host.models.conversation import (
     AskedCall,
     Inference,
     Message,
+    Picture,
     Replied,
     Result,
     Said,
+    Shown,
     ToolSpec,
+    picture_words,
 )
 from host.models.reply import ReplyDraft
 from host.models.retry import SILENCE_SECONDS, is_retryable
@@ -203,6 +206,7 @@ class OpenAIProvider:
         )
         self._model = settings.model
         self._tools = "tools" in settings.capabilities
+        self._sees = "vision" in settings.capabilities
         # OpenAI's own reasoning models refuse the older name, most other servers know only that one.
         self._limit = "max_completion_tokens" if self.url.startswith(OPENAI_URL) else "max_tokens"
 
@@ -234,8 +238,13 @@ class OpenAIProvider:
             case Replied():
                 calls = [_called(call) for call in message.calls]
                 return _encode({"role": "assistant", "content": message.text or None, "tool_calls": calls})
-            case Result():
+            case Result():  # holds text only: its pictures follow as words of the user, after all results of the step
                 return _encode({"role": "tool", "tool_call_id": message.provider_id, "content": message.text})
+            case Shown(pictures=pictures):
+                words = picture_words(pictures, seen=self._sees)
+                blocks = [_pictured(picture) for picture in pictures] if self._sees else []
+                content = [{"type": "text", "text": words}, *blocks] if blocks else words
+                return _encode({"role": "user", "content": content})
             case _:
                 assert_never(message)
 
@@ -258,6 +267,10 @@ class OpenAIProvider:
 def _declared(tool: ToolSpec) -> dict[str, Any]:
     function = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
     return {"type": "function", "function": function}
+
+
+def _pictured(picture: Picture) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{picture.media_type};base64,{picture.data()}"}}
 
 
 def _called(call: AskedCall) -> dict[str, Any]:

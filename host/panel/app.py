@@ -15,7 +15,7 @@ from litestar.openapi.spec import Components, SecurityScheme
 
 from host.panel import pages
 from host.panel.access import Door, guard
-from host.panel.api import approvals, groups, host, journal, sign_in
+from host.panel.api import approvals, groups, host, journal, secrets, sign_in, tools
 from host.panel.assets import Assets
 from host.panel.bodies import BodyRequest
 from host.panel.directory import Directory
@@ -115,11 +115,16 @@ def _api(door: Door) -> list[Router]:
             groups.show_group,
             groups.remove_group,
             groups.instructions,
+            groups.mask,
+            groups.check_command,
             groups.say,
             groups.stop,
             groups.queue,
             groups.release,
             groups.drop,
+            tools.tool_servers,
+            tools.tool_server,
+            tools.release_tools,
             journal.events,
             journal.turns,
             journal.turn_events,
@@ -129,6 +134,10 @@ def _api(door: Door) -> list[Router]:
             journal.export,
             approvals.approvals,
             approvals.settle,
+            approvals.suggestions,
+            approvals.grants,
+            approvals.revoke,
+            secrets.secret_status,
             sign_in.session,
             sign_in.sign_out_everywhere,
         ],
@@ -137,7 +146,7 @@ def _api(door: Door) -> list[Router]:
         path="/api/v1",
         security=[{"token": []}],
         guards=[guard(door.token_only)],
-        route_handlers=[host.shutdown, sign_in.make_link],
+        route_handlers=[host.shutdown, secrets.set_secret, sign_in.make_link],
     )
     return [for_operators, for_token]
 

@@ -10,6 +10,7 @@ import msgspec
 
 from host.errors import ResourceBusy
 from host.groups.port import GroupPort
+from host.vault.safe import SecretStatus
 
 
 class GroupStarting(ResourceBusy):
@@ -60,6 +61,14 @@ class Directory(Protocol):
 
     async def remove(self, name: str, *, delete: bool) -> None:
         """Stop the group and take it out of the settings; with `delete` its folder goes too. Raises NotFound."""
+        ...
+
+    async def secrets(self) -> tuple[SecretStatus, ...]:
+        """Return whether each secret of the settings can be had; asks the vaults, so it may take seconds."""
+        ...
+
+    async def set_secret(self, name: str, value: str) -> SecretStatus:
+        """Store a secret's value; raise NotFound, SecretMissing, or Unsupported where Elis does not write."""
         ...
 
     async def status(self) -> HostView:

@@ -1,19 +1,20 @@
-"""What the person chose and what the risk suggests: allow, ask or deny (POL-1 to POL-4).
+"""What people chose and what the risk suggests: allow, ask or deny (POL-1 to POL-4, POL-9).
 
-Pure: it knows passports and settings, and answers with the rule that decided. Who is asked, and what they said, is
-the gate's. The order of POL-1 is `decide`, to be read from top to bottom; the hard floor, the administrator's file,
-`deny_commands` and standing grants take their places in it with part 2 of the plan, and until then the settings that
-would need them are refused at start.
+Pure: it knows what a call would do, the settings and the standing grants, and answers with the rule that decided. Who
+is asked, and what they said, is the gate's. The order of POL-1 is `decide`, to be read from top to bottom.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 
+from host.config.live import PolicyNow
 from host.config.settings import PolicySettings
-from host.passport import Decision, Effect, Passport
+from host.passport import Decision, Effect
+from host.policy.grants import covering, kind_key
+from host.record.events import Part
 
-SHELL: Final = "shell"
 OPERATOR: Final = "operator"
 PRINCIPALS: Final = frozenset({OPERATOR})  # schedules and other groups come with the parts that know them (POL-7)
 
@@ -30,58 +31,142 @@ BARE: Final = (
     "A program runs on this machine without a sandbox. It can read, change or remove whatever the host's user can, and"
     " reach the network."
 )
+FLOOR: Final = "floor"
+
+
+def _fits_none(_pattern: str) -> bool:
+    return False
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call would do, as far as it matters here."""
+
+    tool: str
+    effect: Effect
+    default: Decision  # when nobody chose
+    principal: str  # "" is nobody known
+    parts: tuple[Part, ...] = ()  # what a grant would have to cover; empty: only a grant of its kind does
+    floor: str = ""  # which part of the hard floor it falls under; empty: none
+    once_only: str = ""  # why it is asked about each time anew, as a rule's name; empty: it is not
+    unclear: bool = False  # it cannot be told from the floor; always asked about, also by "let it run"
+    crossing: str = ""  # what it would reach beyond a list of the settings, as a rule's name (BOX-6); empty: nothing
+    bare: bool = False  # a program would run outside any sandbox (BOX-3)
+    fits: Callable[[str], bool] = _fits_none  # whether a pattern of `deny_commands` fits one of its commands
+
+    @property
+    def kind(self) -> str:
+        """The key of its kind, see `host.policy.grants`."""
+        return kind_key(self.tool, self.effect)
 
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """What the policy says of a call."""
 
     decision: Decision
-    rule: str  # what decided: tool:NAME, class:CLASS, default:CLASS, everything, principal, unparsed-command, …
+    rule: str  # what decided: floor:NAME, tool:NAME, class:CLASS, default:CLASS, grant:ID, everything, …
     may_happen: str  # for the person who is asked
 
 
 class Policy:
     """The policy of one group."""
 
-    def __init__(self, settings: PolicySettings, *, bare_shell: bool) -> None:
-        """`bare_shell` says that commands run outside a sandbox, which always asks (BOX-3)."""
-        self._choices = settings.choices
-        self._let_it_run = settings.everything == "allow"  # read once, cannot be set from inside (POL-4)
-        self._bare_shell = bare_shell
+    def __init__(self, now: Callable[[], PolicyNow]) -> None:
+        """`now` tells what the settings and the administrator say at the moment of a call."""
+        self._now = now
 
-    def decide(self, passport: Passport, principal: str) -> Ruling:
-        """Return the ruling for a call of `passport`'s tool, made for `principal` ("" is nobody known)."""
-        by_tool = self._choices.get(passport.name)
-        by_class = self._choices.get(passport.effect.value)
-        # POL-3: where it is not known for whom, nothing is done
-        if principal not in PRINCIPALS:
-            return self._ruling(Decision.DENY, "principal", passport)
-        # POL-1: any deny that fits, wherever it stands
-        if by_tool is Decision.DENY:
-            return self._ruling(Decision.DENY, f"tool:{passport.name}", passport)
-        if by_class is Decision.DENY:
-            return self._ruling(Decision.DENY, f"class:{passport.effect}", passport)
-        # a command that cannot be told from the hard floor is asked about, whatever else is said
-        if passport.name == SHELL:
-            return self._ruling(Decision.ASK, "bare-shell" if self._bare_shell else "unparsed-command", passport)
-        # then the group's word for the tool, else for the class, else the default by risk
-        if by_tool is not None:
-            return self._let_run(self._ruling(by_tool, f"tool:{passport.name}", passport))
-        if by_class is not None:
-            return self._let_run(self._ruling(by_class, f"class:{passport.effect}", passport))
-        # POL-2: a default never denies
-        default = Decision.ALLOW if passport.default is Decision.ALLOW else Decision.ASK
-        return self._let_run(self._ruling(default, f"default:{passport.effect}", passport))
+    def settings(self) -> PolicySettings:
+        """Return the group's own settings as they stand, narrowed by the administrator."""
+        now = self._now()
+        if not now.administrator.never_park:
+            return now.group
+        return msgspec.structs.replace(now.group, unattended="deny")
 
-    def _let_run(self, ruling: Ruling) -> Ruling:
-        """`everything = "allow"` turns an ask into allow."""
-        if ruling.decision is Decision.ASK and self._let_it_run:
-            return msgspec.structs.replace(ruling, decision=Decision.ALLOW, rule="everything")
-        return ruling
+    def decide(self, call: Call, granted: Callable[[], Mapping[str, str]]) -> Ruling:
+        """Return the ruling for `call`.
 
-    def _ruling(self, decision: Decision, rule: str, passport: Passport) -> Ruling:
-        bare = self._bare_shell and passport.effect is Effect.EXECUTE
-        return Ruling(decision=decision, rule=rule, may_happen=BARE if bare else MAY_HAPPEN[passport.effect])
+        `granted` gives for each key of a standing grant the grant's id; it is asked only where that matters.
+        """
+        now = self._now()
+        refused = _refused(call, now)
+        if refused:
+            return _ruling(Decision.DENY, refused, call)
+        asked = _administrators_ask(call, now)
+        if asked:
+            return _ruling(Decision.ASK, asked, call)
+        return _let_run(_chosen(call, now, granted), call, now)
+
+
+def _refused(call: Call, now: PolicyNow) -> str:
+    """Return the rule that forbids the call, nothing where none does."""
+    # POL-3: where it is not known for whom, or what the administrator forbids, nothing is done
+    if call.principal not in PRINCIPALS:
+        return "principal"
+    if now.unreadable:
+        return "administrator:unreadable"
+    # POL-4: the hard floor cannot be switched off
+    if call.floor:
+        return f"{FLOOR}:{call.floor}"
+    # POL-1: any deny that fits, wherever it stands
+    return _deny_of("administrator:", now.administrator.choices, now.administrator.deny_commands, call) or _deny_of(
+        "", now.group.choices, now.group.deny_commands, call
+    )
+
+
+def _deny_of(who: str, choices: Mapping[str, Decision], patterns: tuple[str, ...], call: Call) -> str:
+    if choices.get(call.tool) is Decision.DENY:
+        return f"{who}tool:{call.tool}"
+    if choices.get(call.effect.value) is Decision.DENY:
+        return f"{who}class:{call.effect}"
+    fitting = next((pattern for pattern in patterns if call.fits(pattern)), None)
+    return "" if fitting is None else f"{who}deny_commands:{fitting}"
+
+
+def _administrators_ask(call: Call, now: PolicyNow) -> str:
+    """Return the administrator's rule by which a person must be asked, whatever the group says."""
+    for name, rule in ((call.tool, f"tool:{call.tool}"), (call.effect.value, f"class:{call.effect}")):
+        if now.administrator.choices.get(name) is Decision.ASK:
+            return f"administrator:{rule}"
+    return ""
+
+
+def _chosen(call: Call, now: PolicyNow, granted: Callable[[], Mapping[str, str]]) -> Ruling:
+    """Return what grants and the group's own settings say."""
+    # POL-9, and what cannot be told from it: for this once, whatever is granted or allowed
+    if call.once_only:
+        return _ruling(Decision.ASK, call.once_only, call)
+    # BOX-6: what lies beyond a list is a question, whatever the class
+    ruling = _ruling(Decision.ASK, call.crossing, call) if call.crossing else _own_word(call, now)
+    if ruling.decision is Decision.ALLOW:
+        return ruling  # a grant could but allow it too
+    # a list is crossed host by host: a grant of the kind was given for what is on it
+    grants = covering(call.parts, "" if call.crossing else call.kind, granted())
+    return _ruling(Decision.ALLOW, f"grant:{','.join(grants)}", call) if grants else ruling
+
+
+def _own_word(call: Call, now: PolicyNow) -> Ruling:
+    """Return the group's word for the tool, else for the class, else the default by risk."""
+    choices = now.group.choices
+    if call.tool in choices:
+        return _ruling(choices[call.tool], f"tool:{call.tool}", call)
+    if call.effect.value in choices:
+        return _ruling(choices[call.effect.value], f"class:{call.effect}", call)
+    # POL-2: a default never denies
+    default = Decision.ALLOW if call.default is Decision.ALLOW else Decision.ASK
+    return _ruling(default, f"default:{call.effect}", call)
+
+
+def _let_run(ruling: Ruling, call: Call, now: PolicyNow) -> Ruling:
+    """Apply the two words that stand over the group's choices: "let it run", and settings that cannot be read."""
+    if now.broken and ruling.decision is Decision.ALLOW:
+        return _ruling(Decision.ASK, "settings:broken", call)
+    let_it_run = now.group.everything == "allow" and not now.administrator.never_let_run
+    if ruling.decision is Decision.ASK and let_it_run and not (now.broken or call.bare or call.unclear):
+        return _ruling(Decision.ALLOW, "everything", call)
+    return ruling
+
+
+def _ruling(decision: Decision, rule: str, call: Call) -> Ruling:
+    return Ruling(decision=decision, rule=rule, may_happen=BARE if call.bare else MAY_HAPPEN[call.effect])
 
 
 def default_by_risk(effect: Effect, *, reversible: bool) -> Decision:

@@ -17,6 +17,9 @@ from host.record.events import (
     CallRefused,
     CallRepeated,
     CallStarted,
+    EgressConnection,
+    GrantGiven,
+    GrantRevoked,
     GroupEvent,
     GroupOpened,
     MessageEntered,
@@ -26,6 +29,9 @@ from host.record.events import (
     ResponseReceived,
     SessionStarted,
     StopRequested,
+    ToolsHeld,
+    ToolsReleased,
+    ToolsSeen,
     TurnEnded,
     TurnParked,
     TurnResumed,
@@ -84,6 +90,10 @@ def words_of(event: GroupEvent) -> str:
             return result
         case AttemptFailed(detail=detail) | TurnEnded(detail=detail):
             return detail
+        case EgressConnection(host=host, detail=detail):
+            return f"{host}\n{detail}"
+        case ToolsSeen(server=server, tools=tools) | ToolsHeld(server=server, tools=tools):
+            return "\n".join((server, *(f"{tool.name}\n{tool.description}" for tool in tools)))
         case MessageDropped(why=why) | LaneReplaced(why=why):
             return why
         case (
@@ -96,9 +106,12 @@ def words_of(event: GroupEvent) -> str:
             | CallRepeated()
             | ApprovalAsked()  # its arguments stand in call_started or in the response
             | ApprovalReopened()
+            | GrantGiven()  # its keys stand in the question
+            | GrantRevoked()
             | TurnParked()
             | TurnUnparked()
             | StopRequested()
+            | ToolsReleased()
             | MessagePlaced()
             | MessageReleased()
         ):

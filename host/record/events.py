@@ -151,6 +151,18 @@ class CallRepeated(Event, frozen=True, kw_only=True, tag="call_repeated"):
     key: str
 
 
+class ImageSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """An image that a call met, and what became of it (TURN-7)."""
+
+    how: str  # shown to the model | read by the local OCR | refused, for neither can be had
+    name: str  # of the file
+    body: str = ""  # content hash of what was shown, which may be smaller than the file's own
+    media_type: str = ""
+    size_bytes: int = 0
+    width: int = 0  # pixels
+    height: int = 0
+
+
 class CallFinished(Event, frozen=True, kw_only=True, tag="call_finished"):
     """A call ran, well or not; `result` is what the model is told, masked."""
 
@@ -165,6 +177,7 @@ class CallFinished(Event, frozen=True, kw_only=True, tag="call_finished"):
     target: str
     seconds: float
     recorded: bool = False  # the result of an earlier call with the same key
+    image: ImageSeen | None = None
 
 
 class CallRefused(Event, frozen=True, kw_only=True, tag="call_refused"):
@@ -178,6 +191,13 @@ class CallRefused(Event, frozen=True, kw_only=True, tag="call_refused"):
     reason: Reason
     result: str
     target: str = ""
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that a call does and a grant may cover."""
+
+    exact: str  # EFFECT:KIND:VALUE, e.g. "execute:command:git push origin main", "write:path:docs/a.txt"
+    under: tuple[str, ...] = ()  # what it lies under, the narrowest first, e.g. "write:path:docs/", "write:path:"
 
 
 class ApprovalAsked(Event, frozen=True, kw_only=True, tag="approval_asked"):
@@ -194,6 +214,8 @@ class ApprovalAsked(Event, frozen=True, kw_only=True, tag="approval_asked"):
     scopes: tuple[str, ...]
     timeout_seconds: float  # -1: waits for ever (parked)
     expires_at: str  # ISO 8601, UTC; empty when it does not expire
+    parts: tuple[Part, ...] = ()  # what an answer wider than once would cover
+    proposed: str = "once"  # the scope that would have spared the last questions
 
 
 class ApprovalReopened(Event, frozen=True, kw_only=True, tag="approval_reopened"):
@@ -211,6 +233,78 @@ class ApprovalSettled(Event, frozen=True, kw_only=True, tag="approval_settled"):
     by: str
     text: str = ""  # the reason of a refusal, or the answer
     scope: str = "once"
+
+
+class GrantGiven(Event, frozen=True, kw_only=True, tag="grant_given"):
+    """A person's answer stands for later calls too."""
+
+    grant: str
+    approval: str  # the question that it answered
+    scope: str  # target | under | kind
+    keys: tuple[str, ...]  # what it covers, see `host.policy.grants`
+    until: str  # ISO 8601, UTC; empty: until it is revoked
+    by: str
+
+
+class GrantRevoked(Event, frozen=True, kw_only=True, tag="grant_revoked"):
+    """A standing answer was taken back; calls that come later are asked about again."""
+
+    grant: str
+    by: str
+
+
+class EgressConnection(Event, frozen=True, kw_only=True, tag="egress_connection"):
+    """A connection to the outside ended, or was refused, on behalf of a call (BOX-2).
+
+    `turn` is empty where the turn had its final event before.
+    """
+
+    caller: str  # turn:call
+    host: str  # as it was asked for, where it is no name
+    port: int
+    address: str  # that was connected to, or looked at and refused; empty when it did not come to that
+    verdict: str  # carried | refused | failed
+    rule: str  # why it was refused, failed or broken off; empty for one that came to its own end
+    detail: str
+    bytes_out: int
+    bytes_in: int
+    seconds: float
+
+
+class ServerTool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool as its server shows it; every word of it is the server's own."""
+
+    name: str  # what the model calls it, SERVER__TOOL
+    own_name: str  # what the server calls it
+    description: str
+    parameters: dict[str, Any]  # JSON Schema, bounded and without references
+    hints: dict[str, bool] = {}  # what the server says of its effects (readOnlyHint, …): shown, never trusted
+
+
+class ToolsSeen(Event, frozen=True, kw_only=True, tag="tools_seen"):
+    """A tool server told its tools for the first time; they are used as told (PASS-3)."""
+
+    server: str
+    digest: str  # content hash of the list as it came
+    tools: tuple[ServerTool, ...]
+    left_out: tuple[str, ...]  # tools that cannot be offered, each with the cause
+
+
+class ToolsHeld(Event, frozen=True, kw_only=True, tag="tools_held"):
+    """A tool server tells other tools, descriptions or schemas than before; none is used until a person looks."""
+
+    server: str
+    digest: str
+    tools: tuple[ServerTool, ...]
+    left_out: tuple[str, ...]
+
+
+class ToolsReleased(Event, frozen=True, kw_only=True, tag="tools_released"):
+    """A person looked at the held list `digest` of a tool server and lets it be used."""
+
+    server: str
+    digest: str
+    by: str
 
 
 class Noticed(Event, frozen=True, kw_only=True, tag="noticed"):
@@ -285,6 +379,12 @@ GroupEvent = (
     | ApprovalAsked
     | ApprovalReopened
     | ApprovalSettled
+    | GrantGiven
+    | GrantRevoked
+    | EgressConnection
+    | ToolsSeen
+    | ToolsHeld
+    | ToolsReleased
     | Noticed
     | TurnParked
     | TurnUnparked

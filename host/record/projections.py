@@ -6,6 +6,8 @@ everything here can be dropped and rebuilt from the journal (JRN-2).
 
 from typing import Final
 
+import msgspec
+
 from host.record.events import (
     ApprovalAsked,
     ApprovalReopened,
@@ -14,6 +16,8 @@ from host.record.events import (
     CallFinished,
     CallRefused,
     CallStarted,
+    GrantGiven,
+    GrantRevoked,
     GroupEvent,
     MessageEntered,
     MessageReceived,
@@ -38,10 +42,11 @@ TABLES: Final = {  # with all rows of each in order
     "turns": query("turns", "whole"),
     "calls": query("calls", "whole"),
     "questions": query("questions", "whole"),
+    "grants": query("grants", "whole"),
     "refused_intents": query("refused_intents", "whole"),
     "spend": query("spend", "whole"),
 }
-VERSION: Final = 1  # raise it when a table or its meaning changes: the tables are then rebuilt from the events
+VERSION: Final = 2  # raise it when a table or its meaning changes: the tables are then rebuilt from the events
 QUARTER_US: Final = 15 * 60 * 1_000_000
 
 _FORGET_VERSION: Final = query("version", "forget")
@@ -69,6 +74,8 @@ _REFUSE_CALL: Final = query("calls", "refuse")
 _ASK_QUESTION: Final = query("questions", "ask")
 _REOPEN_QUESTION: Final = query("questions", "reopen")
 _SETTLE_QUESTION: Final = query("questions", "settle")
+_GIVE_GRANT: Final = query("grants", "give")
+_REVOKE_GRANT: Final = query("grants", "revoke")
 _ADD_REFUSED_INTENT: Final = query("refused_intents", "add")
 _ADD_SPEND: Final = query("spend", "add")
 
@@ -127,6 +134,8 @@ def apply(tx: Transaction, stored: Stored[GroupEvent]) -> None:
             _call(tx, stored, event)
         case ApprovalAsked() | ApprovalReopened() | ApprovalSettled():
             _question(tx, stored)
+        case GrantGiven() | GrantRevoked():
+            _grant(tx, stored)
         case TurnStarted() | TurnResumed() | TurnParked() | TurnUnparked() | TurnEnded():
             _turn(tx, stored)
         case _:
@@ -223,6 +232,18 @@ def _question(tx: Transaction, stored: Stored[GroupEvent]) -> None:
             tx.execute(_REOPEN_QUESTION, (expires_at, approval))
         case ApprovalSettled() as settled:
             tx.execute(_SETTLE_QUESTION, (settled.verdict, settled.by, settled.text, settled.approval))
+        case _:
+            pass
+
+
+def _grant(tx: Transaction, stored: Stored[GroupEvent]) -> None:
+    match stored.event:
+        case GrantGiven() as given:
+            held = msgspec.json.encode(given.keys).decode()
+            values = (given.grant, given.approval, given.scope, held, given.until, given.by, stored.at_us, stored.seq)
+            tx.execute(_GIVE_GRANT, values)
+        case GrantRevoked(grant=grant, by=by):
+            tx.execute(_REVOKE_GRANT, (by, grant))
         case _:
             pass
 

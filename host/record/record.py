@@ -17,7 +17,7 @@ from host.errors import AuditFailure, NotFound, ResourceBusy
 from host.record import projections
 from host.record.codec import GroupCodec, Mask
 from host.record.events import CallFinished, CallRefused, GroupEvent
-from host.record.rows import CallRow, MessageRow, QuestionRow, RefusedIntent, Spend, TurnRow, row_from
+from host.record.rows import CallRow, GrantRow, MessageRow, QuestionRow, RefusedIntent, Spend, TurnRow, row_from
 from host.record.statements import query
 from memory.errors import JournalBusy, JournalError, MissingBody
 from memory.journal import Journal, Stored, Unit, Verdict
@@ -40,6 +40,9 @@ _CALL_BY_KEY: Final = query("calls", "by_key")
 _QUESTION: Final = query("questions", "by_id")
 _QUESTION_OF_CALL: Final = query("questions", "of_call")
 _WAITING_QUESTIONS: Final = query("questions", "waiting")
+_SETTLED_APPROVALS: Final = query("questions", "settled")
+_STANDING_GRANTS: Final = query("grants", "standing")
+_GRANT: Final = query("grants", "by_id")
 _REFUSED_OF_TURN: Final = query("refused_intents", "of_turn")
 _SPEND_SINCE: Final = query("spend", "since")
 
@@ -249,6 +252,18 @@ class Record:
     def waiting_questions(self) -> list[QuestionRow]:
         """Return the questions without an answer, oldest first."""
         return self._all(QuestionRow, _WAITING_QUESTIONS)
+
+    def settled_approvals(self, limit: int) -> list[QuestionRow]:
+        """Return the questions that people allowed or denied, newest first."""
+        return self._all(QuestionRow, _SETTLED_APPROVALS, (limit,))
+
+    def grants(self) -> list[GrantRow]:
+        """Return the standing answers that nobody took back, oldest first; some may have ended by themselves."""
+        return self._all(GrantRow, _STANDING_GRANTS)
+
+    def grant(self, grant: str) -> GrantRow | None:
+        """Return one standing answer, also one that was taken back."""
+        return self._one(GrantRow, _GRANT, (grant,))
 
     def refused_intents(self, turn: str) -> dict[tuple[str, str], RefusedIntent]:
         """Return what was refused or left unanswered in `turn`, by effect and target."""

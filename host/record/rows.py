@@ -96,6 +96,20 @@ class QuestionRow(msgspec.Struct, frozen=True):
     seq: int
 
 
+class GrantRow(msgspec.Struct, frozen=True):
+    """A standing answer."""
+
+    id: str
+    approval: str  # the question that it answered
+    scope: str  # target | under | kind
+    keys: str  # what it covers, a JSON array
+    until: str  # ISO 8601, UTC; empty: until it is revoked
+    given_by: str
+    given_us: int
+    revoked_by: str  # empty while it stands
+    seq: int
+
+
 class RefusedIntent(msgspec.Struct, frozen=True):
     """An effect on a target that a person refused or left unanswered in this turn (APR-2)."""
 

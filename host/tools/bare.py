@@ -6,15 +6,15 @@ environment, and its process group is killed at its end; what leaves the group b
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 
 from host.errors import PathViolation
 from host.tools.box import refuse_unfit, shell
 from host.tools.child import Child, InUse
 from host.tools.finished import Finding, Finished
-from host.tools.leftovers import mark
+from host.tools.leftovers import end_leftovers, mark
 from host.tools.output import Output
-from host.tools.paths import WORKSPACE, place_of
+from host.tools.paths import PACKAGES, WORKSPACE, place_of
 from host.tools.roots import Root
 
 
@@ -39,6 +39,7 @@ class BareSandbox:
         timeout_seconds: float,
         environment: Mapping[str, str],
         on_output: Callable[[str], None] | None = None,
+        caller: str = "",  # noqa: ARG002 - nothing bare has a door of its own
     ) -> Finished:
         """Run `command` on the machine, see `host.tools.sandbox.Sandbox`."""
         refuse_unfit(command, environment)
@@ -65,6 +66,14 @@ class BareSandbox:
         """End every running command at once, from any thread."""
         self._running.kill_all()
 
+    def holding(self, kill: Callable[[], None]) -> AbstractContextManager[None]:
+        """Let `kill_all` call `kill` too, inside the `with`."""
+        return self._running.holding(kill)
+
+    def end_leftovers(self) -> None:
+        """End what outlived an earlier process of this group."""
+        end_leftovers(self._roots[""])
+
     def check(self) -> Finding:
         """Say what the operator chose."""
         return Finding(ok=True, text="no sandbox: commands run on this machine itself, each one is asked about")
@@ -78,9 +87,11 @@ class BareSandbox:
         )
 
     def _variables(self) -> dict[str, str]:
+        home = self._roots[""].real_path()
         return {
-            "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
-            "HOME": self._roots[""].real_path(),
+            "PATH": f"/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:{home}/{PACKAGES}/bin",
+            "PYTHONPATH": f"{home}/{PACKAGES}",
+            "HOME": home,
             "LANG": "C.UTF-8",
             "TERM": "dumb",
         }

@@ -15,7 +15,7 @@ import msgspec
 
 from host.errors import ToolFailed, Unsupported
 from host.tools.limits import Limits
-from host.tools.paths import PRIVATE, WORKSPACE
+from host.tools.paths import PACKAGES, PRIVATE, WORKSPACE
 from host.tools.roots import Root, real_path
 
 COMMAND: Final = "/run/elis/command"  # the text of the command lies here: a process list must not show it
@@ -34,7 +34,9 @@ _MADE: Final = {
 # Files of /proc that only root may read, and that the kernel shows to an owner without rights.
 _HIDDEN: Final = ("kcore", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags")
 _VARIABLES: Final = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
+    # Installed packages come last: a program of theirs never stands in the place of the system's.
+    "PATH": f"/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:{WORKSPACE}/{PACKAGES}/bin",
+    "PYTHONPATH": f"{WORKSPACE}/{PACKAGES}",
     "HOME": WORKSPACE,
     "USER": "elis",
     "LOGNAME": "elis",
@@ -92,6 +94,11 @@ def binds(roots: Sequence[Root], private: int, features: Features) -> list[str]:
     return arguments
 
 
+def empty_workspace(features: Features, limits: Limits) -> list[str]:
+    """Return the arguments for an empty folder of its own where the workspace would be: a home to write into."""
+    return _tmpfs(WORKSPACE, features, limits)
+
+
 def start(command: str, cwd: str, environment: Mapping[str, str], data: Callable[[bytes], int]) -> list[str]:
     """Return the arguments for the command's text, its folder and its variables.
 
@@ -146,6 +153,11 @@ def _bind(descriptor: int, inside: str, features: Features, *, writable: bool) -
     verb = "--bind" if writable else "--ro-bind"
     if features.bind_fd:
         return [f"{verb}-fd", str(descriptor), inside]
+    return [verb, path_of(descriptor, inside), inside]
+
+
+def path_of(descriptor: int, inside: str) -> str:
+    """Return where an open folder is; raise Unsupported when something else has taken its place."""
     path = real_path(descriptor)
     opened = os.fstat(descriptor)
     try:
@@ -155,4 +167,4 @@ def _bind(descriptor: int, inside: str, features: Features, *, writable: bool) -
     if here is None or (here.st_dev, here.st_ino) != (opened.st_dev, opened.st_ino):
         message = f"{path} is not the folder any more that was opened as {inside}; restart the host"
         raise Unsupported(message)
-    return [verb, path, inside]
+    return path

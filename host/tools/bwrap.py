@@ -8,18 +8,21 @@ nothing running. If bubblewrap is missing or does not work, commands are refused
 import math
 import os
 import shutil
+import socket
 import subprocess
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final
 
 import msgspec
 
+from browser.proxy import Door
 from host.errors import Unsupported
-from host.tools import box, cgroups, seccomp, trash
+from host.tools import box, cgroups, door, seccomp, trash
 from host.tools.child import Child, InUse
+from host.tools.egress import Egress
 from host.tools.finished import Finding, Finished
-from host.tools.leftovers import mark
+from host.tools.leftovers import end_leftovers, mark
 from host.tools.limits import Limits, confine
 from host.tools.output import Output
 from host.tools.paths import WORKSPACE, place_of
@@ -29,6 +32,7 @@ from host.tools.sampler import Sampler
 
 _START_SECONDS: Final = 5.0  # until bubblewrap names the child; takes three milliseconds
 _TRIAL_SECONDS: Final = 10.0
+_DOOR_SECONDS: Final = 0.25  # until the connections of a command are told; takes a millisecond
 _WAIT: Final = 'read -r go || exit 125; exec "$0" ' + box.COMMAND + " </dev/null"
 
 
@@ -44,7 +48,7 @@ class _Ready(msgspec.Struct, frozen=True, kw_only=True):
 class BwrapSandbox:
     """Runs commands in bubblewrap. Thread-safe; spawn from threads that outlive the command."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         roots: Sequence[Root],
         *,
@@ -53,8 +57,15 @@ class BwrapSandbox:
         limits: Limits | None = None,
         groups: cgroups.Groups | None = None,
         look_for_groups: bool = True,
+        egress: Egress | None = None,
+        marked: Root | None = None,
     ) -> None:
-        """Show `roots`. `executable` is looked up on `search_path` (default: PATH) whenever it is needed."""
+        """Show `roots`. `executable` is looked up on `search_path` (default: PATH) whenever it is needed.
+
+        Commands get a door to `egress` when it lists any host, else no network at all. Where `roots` do not begin with
+        the workspace, an empty folder stands in its place, and `marked` is the workspace whose mark programs carry.
+        """
+        self._marked = marked or roots[0]
         self._roots = tuple(roots)
         self._executable = executable
         self._search_path = search_path
@@ -62,13 +73,14 @@ class BwrapSandbox:
         self._groups = cgroups.find() if groups is None and look_for_groups else groups
         self._ready: _Ready | None = None
         self._running = InUse()
+        self._egress = egress if egress is not None and egress.hosts else None
 
     @property
     def bare(self) -> bool:
         """Whether commands run unconfined: never."""
         return False
 
-    async def run(
+    async def run(  # noqa: PLR0913 - the interface of all back ends, and what a tool server needs
         self,
         command: str,
         *,
@@ -76,10 +88,16 @@ class BwrapSandbox:
         timeout_seconds: float,
         environment: Mapping[str, str],
         on_output: Callable[[str], None] | None = None,
+        caller: str = "",
+        passed: Sequence[int] = (),
     ) -> Finished:
-        """Run `command` in a box of its own, see `host.tools.sandbox.Sandbox`."""
+        """Run `command` in a box of its own, see `host.tools.sandbox.Sandbox`.
+
+        It gets the descriptors `passed`, under their numbers; they are closed here.
+        """
         output = Output(on_output)
-        with self._started(command, cwd, environment, timeout_seconds) as running:
+        way_out = None if self._egress is None else self._egress.door(caller)
+        with self._started(command, cwd, environment, timeout_seconds, way_out, passed) as running:
             watch = running.group or Sampler(running.pid, self._limits, running.kill)
             try:
                 timed_out = await running.child.attend(output, timeout_seconds, running.kill)
@@ -89,17 +107,27 @@ class BwrapSandbox:
             notes = watch.reached()
             if not (running.finished() or timed_out or notes):
                 raise Unsupported(unavailable(output.text()))
+        if way_out is not None:
+            way_out.close(_DOOR_SECONDS)
         return Finished(
             exit_code=running.child.exit_code,
             output=output.text(),
             timed_out=timed_out,
             truncated=output.left_out > 0,
-            notes=notes,
+            notes=notes if way_out is None else (*notes, *way_out.refusals()),
         )
 
     def kill_all(self) -> None:
         """End every running command at once, from any thread."""
         self._running.kill_all()
+
+    def holding(self, kill: Callable[[], None]) -> AbstractContextManager[None]:
+        """Let `kill_all` call `kill` too, inside the `with`."""
+        return self._running.holding(kill)
+
+    def end_leftovers(self) -> None:
+        """End what outlived an earlier process of this group."""
+        end_leftovers(self._marked)
 
     def check(self) -> Finding:
         """Run a trial command."""
@@ -120,9 +148,14 @@ class BwrapSandbox:
             f", {root.inside} ({'read and write' if root.writable else 'read only'})" for root in self._roots[1:]
         )
         return (
-            f"Commands run in a bubblewrap sandbox without network. They see {WORKSPACE} (read and write){folders}, "
+            f"Commands run in a bubblewrap sandbox {self._network()}. They see {WORKSPACE} (read and write){folders}, "
             f"the system's programs and an empty /tmp; each may use {self._limits.sentence()}."
         )
+
+    def _network(self) -> str:
+        if self._egress is None:
+            return "without network"
+        return f"whose one way out is a proxy, named by HTTPS_PROXY, to {', '.join(self._egress.hosts)}"
 
     def _in_force(self) -> str:
         if self._groups is not None:
@@ -130,11 +163,24 @@ class BwrapSandbox:
         return "RLIMIT_DATA and a sampler (there are no control groups to use; a short overshoot is possible)"
 
     @contextmanager
-    def _started(self, command: str, cwd: str, environment: Mapping[str, str], seconds: float) -> Generator[Running]:
-        ready = self._found()
-        box.refuse_unfit(command, environment)
+    def _started(
+        self,
+        command: str,
+        cwd: str,
+        environment: Mapping[str, str],
+        seconds: float,
+        way_out: Door | None = None,
+        passed: Sequence[int] = (),
+    ) -> Generator[Running]:
         with ExitStack() as closing:
-            running = self._start(ready, command, _inside(cwd, self._roots), environment, closing)
+            descriptors = Descriptors(closing)
+            for descriptor in passed:
+                descriptors.own(descriptor, passed=True)
+            if way_out is not None:
+                closing.callback(way_out.close, 0)
+            ready = self._found()
+            box.refuse_unfit(command, environment)
+            running = self._start(ready, command, _inside(cwd, self._roots), environment, descriptors, way_out)
             try:
                 with self._running.holding(running.kill):
                     self._enclose(running, seconds)
@@ -169,23 +215,26 @@ class BwrapSandbox:
         return self._ready
 
     def _start(
-        self, ready: _Ready, command: str, cwd: str, environment: Mapping[str, str], closing: ExitStack
+        self,
+        ready: _Ready,
+        command: str,
+        cwd: str,
+        environment: Mapping[str, str],
+        descriptors: Descriptors,
+        way_out: Door | None,
     ) -> Running:
         """Start bubblewrap and wait until it names the child, which it holds at the pipe."""
-        descriptors = Descriptors(closing)
-        private = descriptors.own(trash.private_folder(self._roots[0].descriptor), passed=True)
-        for root in self._roots[1:]:
-            os.close(plain_folder(self._roots[0].descriptor, root.name))  # bubblewrap would follow a link there
         info, info_writing = descriptors.telling()
         status, status_writing = descriptors.telling()
         gate, gate_writing = os.pipe2(os.O_CLOEXEC)
         descriptors.own(gate)
         descriptors.own(gate_writing)
         waiting = descriptors.own(os.dup(gate), passed=True)  # bubblewrap closes the one that it waits on
+        waiter, variables = _waiter(descriptors, way_out)
         arguments = [
             *ready.system,
-            *box.binds(self._roots, private, ready.features),
-            *box.start(command, cwd, environment, descriptors.data),
+            *self._binds(ready.features, descriptors),
+            *box.start(command, cwd, variables | dict(environment), descriptors.data),
             "--seccomp", str(descriptors.data(ready.filter)),
             "--info-fd", str(info_writing),
             "--json-status-fd", str(status_writing),
@@ -193,13 +242,22 @@ class BwrapSandbox:
         ]  # fmt: skip
         told = descriptors.data("\0".join(arguments).encode(errors="surrogateescape"))
         inherited = [*descriptors.passed, *(root.descriptor for root in self._roots)]
-        argv = [ready.executable, "--args", str(told), "--", "/bin/sh", "-c", _WAIT, box.shell()]
+        argv = [ready.executable, "--args", str(told), "--", *waiter]
         try:
-            child = Child(argv, environment=mark(self._roots[0]), descriptors=inherited, stdin=gate)
+            child = Child(argv, environment=mark(self._marked), descriptors=inherited, stdin=gate)
         except OSError as error:
             raise Unsupported(unavailable(str(error))) from error
         descriptors.close_passed()
-        return Running(child, pid_told(info, _START_SECONDS), status=status, gate=gate_writing)
+        return Running(child, pid_told(info, _START_SECONDS), status=status, gate=gate_writing, door=way_out)
+
+    def _binds(self, features: box.Features, descriptors: Descriptors) -> list[str]:
+        """Return the arguments that show the roots; where the workspace is none of them it is an empty folder."""
+        if not self._roots or self._roots[0].name:
+            return [*box.empty_workspace(features, self._limits), *box.binds(self._roots, -1, features)]
+        private = descriptors.own(trash.private_folder(self._roots[0].descriptor), passed=True)
+        for root in self._roots[1:]:
+            os.close(plain_folder(self._roots[0].descriptor, root.name))  # bubblewrap would follow a link there
+        return box.binds(self._roots, private, features)
 
     def _enclose(self, running: Running, seconds: float) -> None:
         """Put the limits round a child that does not run yet."""
@@ -217,8 +275,18 @@ class BwrapSandbox:
             raise Unsupported(message) from error
 
 
+def _waiter(descriptors: Descriptors, way_out: Door | None) -> tuple[list[str], dict[str, str]]:
+    """Return the program that waits in the box and becomes the command, and the variables that the command gets."""
+    if way_out is None:
+        return ["/bin/sh", "-c", _WAIT, box.shell()], {}
+    outside, inside = socket.socketpair()
+    control = descriptors.own(inside.detach(), passed=True)
+    way_out.adopt(outside)
+    return [*door.arguments(control), box.shell(), box.COMMAND], door.VARIABLES | door.QUIET
+
+
 def _inside(cwd: str, roots: Sequence[Root]) -> str:
-    path = place_of(cwd, [root.name for root in roots[1:]]).path
+    path = place_of(cwd, [root.name for root in roots if root.name]).path
     return WORKSPACE if path == "." else f"{WORKSPACE}/{path}"
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 from host.tools.output import Output
 
-_CHUNK: Final = 1 << 16
+_CHUNK: Final = 1 << 14  # what is masked in some milliseconds: a Stop must not wait for more than one of them
 _GONE_SECONDS: Final = 0.02  # SIGKILL takes a millisecond or two; longer only where a disk or device hangs
 
 

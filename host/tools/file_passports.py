@@ -45,6 +45,7 @@ def looking(
         needs=frozenset(),
         promises_content=True,
         failures=(_OUTSIDE, *failures),
+        pages=True,
     )
 
 

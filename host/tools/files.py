@@ -4,17 +4,23 @@ They read and write through the jail only and tell the turn's `SeenFiles` what t
 somebody else in between is noticed (PASS-2). `list_files` and `search_files` have modules of their own.
 """
 
+import os
 from typing import Annotated, Final
 
 import msgspec
 
 from host.errors import ToolFailed
-from host.passport import Replay
+from host.passport import KnownFailure, Replay
+from host.stops import Reason
 from host.tools.file_passports import changing, failing_when, looking
+from host.tools.images import kind_of
 from host.tools.jail import Missing
-from host.tools.replace import Existing, content_hash
+from host.tools.long_text import stretch
+from host.tools.looking_at import VISION, look_at
+from host.tools.outputs import DOWNLOADS, EXTERNAL, FOLDER
+from host.tools.replace import Existing, content_hash, read_all
 from host.tools.seen import ABSENT
-from host.tools.text import ANSWER_BYTES, FILE_BYTES, TYPICAL, call, counted, decoded, shortened, what_else
+from host.tools.text import FILE_BYTES, TYPICAL, call, counted, decoded, shortened, what_else
 from host.tools.tool import Scope, ToolResult
 
 _LINES: Final = 400  # of one answer unless asked otherwise
@@ -37,39 +43,79 @@ class ReadFileArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     ] = 1
 
 
-_READ_FILE: Final = looking(
-    name="read_file",
-    summary=(
-        "Read a text file of the workspace, the exact text without line numbers. Long files come in parts: the "
-        "first line of the answer gives the range and the total, the last one the call that reads on."
+_READ_FILE: Final = msgspec.structs.replace(
+    looking(
+        name="read_file",
+        summary=(
+            "Read a text file of the workspace, the exact text without line numbers. Long files come in parts: the "
+            "first line of the answer gives the range and the total, the last one the call that reads on. An image is "
+            "shown to you, or read by OCR where you cannot see."
+        ),
+        arguments=ReadFileArguments,
+        timeout_seconds=90.0,
+        masks=TYPICAL,
+        failures=(
+            _NO_FILE,
+            KnownFailure(reason=Reason.UNSUPPORTED, when="the file is an image that can neither be shown nor read"),
+        ),
     ),
-    arguments=ReadFileArguments,
-    timeout_seconds=30.0,
-    masks=TYPICAL,
-    failures=(_NO_FILE,),
+    needs=frozenset({VISION}),
+    fallbacks={VISION: "OCR"},
 )
 
 
 class ReadFile:
-    """Reads a text file, whole or a range of lines."""
+    """Reads a text file, whole or a range of lines, or an image."""
 
     def __init__(self) -> None:
         self.passport: Final = _READ_FILE
 
     async def run(self, arguments: ReadFileArguments, scope: Scope) -> ToolResult:
         """Read."""
+        limit = scope.receiver.answer_bytes
         try:
-            content = scope.jail.read(arguments.path, FILE_BYTES)
+            with scope.jail.reading(arguments.path) as (descriptor, shown, size):
+                if size > FILE_BYTES:
+                    return await _long(descriptor, shown, arguments, scope)
+                data = read_all(descriptor, FILE_BYTES)
         except Missing:
             scope.seen.saw(scope.turn, scope.jail.check(arguments.path), ABSENT)
             raise
-        scope.seen.saw(scope.turn, content.shown, content_hash(content.data))
-        text = decoded(content.data)
+        scope.seen.saw(scope.turn, shown, content_hash(data))
+        if (kind := kind_of(data)) is not None:
+            return await look_at(shown, kind, data, scope)
+        text = decoded(data)
         if text is None:
-            size = counted(len(content.data), "byte")
             looks = "use shell (file, xxd, iconv) to look into it"
-            return ToolResult(text=f"{content.shown} is {what_else(content.data)}, {size}; {looks}.")
-        return ToolResult(text=_part(content.shown, text, arguments))
+            return ToolResult(text=f"{shown} is {what_else(data)}, {counted(len(data), 'byte')}; {looks}.")
+        return _from(shown, _part(shown, text, arguments, limit))
+
+
+async def _long(descriptor: int, shown: str, arguments: ReadFileArguments, scope: Scope) -> ToolResult:
+    """Return a part of a file that is too long to be held."""
+    limit, first = scope.receiver.answer_bytes, arguments.start_line - 1
+    beginning = os.pread(descriptor, FILE_BYTES >> 10, 0)
+    if (kind := kind_of(beginning)) is not None:
+        message = f"{shown} is an image ({kind}) of more than {FILE_BYTES} bytes; make it smaller by a program first"
+        raise ToolFailed(message)
+    if b"\0" in beginning:
+        return ToolResult(text=f"{shown} is {what_else(beginning)}; use shell (file, xxd) to look into it.")
+    try:
+        found = await stretch(
+            descriptor, first=first, column=arguments.start_column - 1, lines=arguments.lines, limit_bytes=limit
+        )
+    except UnicodeDecodeError:
+        return ToolResult(text=f"{shown} is {what_else(b'')} there; use shell (iconv) to look into it.")
+    scope.seen.saw(scope.turn, shown, found.content_hash)
+    if not found.lines:
+        raise ToolFailed(_past_the_end(shown, found.total, arguments))
+    return _from(shown, _told(shown, list(found.lines), found.total, arguments, limit, goes_on=found.goes_on))
+
+
+def _from(shown: str, text: str) -> ToolResult:
+    """Return what a file holds; one that the host kept from outside is told as what it is (CTX-6)."""
+    outside = shown.startswith(f"{DOWNLOADS}/") or (shown.startswith(f"{FOLDER}/") and EXTERNAL in shown)
+    return ToolResult(text=text, origin=f"{shown}, kept from outside" if outside else "")
 
 
 class WriteFileArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,7 +198,7 @@ class EditFile:
         return _written(arguments.path, _encoded(new), scope, f"edited {{}}: {counted(found, 'replacement')}")
 
 
-def _part(shown: str, text: str, arguments: ReadFileArguments) -> str:
+def _part(shown: str, text: str, arguments: ReadFileArguments, limit_bytes: int) -> str:
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()  # the newline that ends the last line begins no other
@@ -161,19 +207,38 @@ def _part(shown: str, text: str, arguments: ReadFileArguments) -> str:
         return f"{shown} is empty."
     first = arguments.start_line - 1
     if first >= total:
-        message = f"{shown} has {counted(total, 'line')}; start_line {arguments.start_line} is past its end"
-        raise ToolFailed(message)
+        raise ToolFailed(_past_the_end(shown, total, arguments))
     chosen = lines[first : first + arguments.lines]
     chosen[0] = chosen[0][arguments.start_column - 1 :]
-    body, complete = _fitting(chosen)
+    return _told(shown, chosen, total, arguments, limit_bytes)
+
+
+def _past_the_end(shown: str, total: int, arguments: ReadFileArguments) -> str:
+    return f"{shown} has {counted(total, 'line')}; start_line {arguments.start_line} is past its end"
+
+
+def _told(
+    shown: str,
+    chosen: list[str],
+    total: int,
+    arguments: ReadFileArguments,
+    limit_bytes: int,
+    *,
+    goes_on: bool = False,
+) -> str:
+    """Tell the lines `chosen` of `total`; with `goes_on` the one that is there is longer than that."""
+    first = arguments.start_line - 1
+    body, complete = _fitting(chosen, limit_bytes)
+    if goes_on and complete:
+        body, complete = chosen[0], 0
     last = first + complete
     if not complete:
         column = arguments.start_column + len(body)
-        rest = len(lines[first]) - column + 1
+        rest = counted(len(chosen[0]) - len(body), "character") if not goes_on else "more characters"
         going_on = call("read_file", path=shown, start_line=first + 1, start_column=column)
         return (
             f"{shown}, line {first + 1} of {total} from column {arguments.start_column}:\n{body}\n"
-            f"[{counted(rest, 'character')} of this line are left out. Read on: {going_on}]"
+            f"[{rest} of this line are left out. Read on: {going_on}]"
         )
     head = f"{shown}, {counted(total, 'line')}" if (first, last) == (0, total) else ""
     head = head or f"{shown}, lines {first + 1}-{last} of {total}"
@@ -184,13 +249,13 @@ def _part(shown: str, text: str, arguments: ReadFileArguments) -> str:
     return f"{head}:\n{body}{tail}"
 
 
-def _fitting(lines: list[str]) -> tuple[str, int]:
+def _fitting(lines: list[str], limit_bytes: int) -> tuple[str, int]:
     """Return the text of as many lines as one answer holds, and how many; 0 for a part of the first one."""
     size = 0
     for count, line in enumerate(lines):
         size += len(line.encode(errors="surrogatepass")) + 1
-        if size > ANSWER_BYTES + 1:
-            return ("\n".join(lines[:count]), count) if count else (shortened(line, ANSWER_BYTES), 0)
+        if size > limit_bytes + 1:
+            return ("\n".join(lines[:count]), count) if count else (shortened(line, limit_bytes), 0)
     return "\n".join(lines), len(lines)
 
 

@@ -117,6 +117,19 @@ class Jail:
             raise ToolFailed(message)
         return Content(shown=real.shown, data=data)
 
+    @contextmanager
+    def reading(self, path: str) -> Generator[tuple[int, str, int]]:
+        """Open a file for reading: descriptor, real path, bytes; raise Missing, PathViolation, ToolFailed."""
+        with _translating(path), self._roots.opened(self._roots.place(path)) as (descriptor, real):
+            status = _refuse_special(descriptor, path)
+            if stat.S_ISDIR(status.st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            readable = reopen(descriptor)
+        try:
+            yield readable, real.shown, status.st_size
+        finally:
+            os.close(readable)
+
     def find(self, path: str) -> Found:
         """Return the file or folder that `path` leads to; raise Missing, PathViolation."""
         with _translating(path), self._roots.opened(self._roots.place(path)) as (descriptor, real):

@@ -13,7 +13,7 @@ from host.tools.globs import matches
 from host.tools.jail import Jail
 from host.tools.names import escaped
 from host.tools.paths import Place
-from host.tools.text import ANSWER_BYTES, call, counted
+from host.tools.text import call, counted
 from host.tools.tool import Scope, ToolResult
 from host.tools.walk import DEEPEST, Entry, after, walk
 
@@ -58,8 +58,9 @@ _LISTING: Final = looking(
 class _Listing:
     """What is collected while walking."""
 
-    def __init__(self, arguments: ListFilesArguments) -> None:
+    def __init__(self, arguments: ListFilesArguments, limit_bytes: int) -> None:
         self._arguments = arguments
+        self._limit = limit_bytes
         self._size = 0
         self.lines: list[str] = []
         self.total = 0
@@ -72,7 +73,7 @@ class _Listing:
             self.before += 1
             return
         size = len(line.encode()) + 1
-        full = len(self.lines) >= self._arguments.limit or self._size + size > ANSWER_BYTES
+        full = len(self.lines) >= self._arguments.limit or self._size + size > self._limit
         if self.total - 1 == self.before + len(self.lines) and not full:
             self.lines.append(line)
             self._size += size
@@ -88,7 +89,7 @@ class ListFiles:
     async def run(self, arguments: ListFilesArguments, scope: Scope) -> ToolResult:
         """List."""
         depth = arguments.depth or (DEEPEST if arguments.pattern else 1)
-        listing = _Listing(arguments)
+        listing = _Listing(arguments, scope.receiver.answer_bytes)
         visited = 0
         with scope.jail.folder(arguments.path) as (descriptor, place):
             async for entry in _breathing(walk(descriptor, place.shown, mounts_of(scope.jail, place), depth)):

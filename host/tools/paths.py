@@ -15,6 +15,7 @@ from host.tools.names import escaped
 
 WORKSPACE: Final = "/workspace"
 PRIVATE: Final = ".elis"  # the host's own folder in a workspace: readable, never written by tools
+PACKAGES: Final = f"{PRIVATE}/packages"  # what install_package installed; there, so that no tool can add to it
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,17 +12,20 @@ from typing import Final
 
 import msgspec
 
+from browser.proxy import Door
 from host.tools.cgroups import Group
 from host.tools.child import Child, readable_within
 
 _PART: Final = 4096
+_DOOR_SECONDS: Final = 0.01  # until what a command had open is closed; a Stop has 25 ms for all of it
 
 
 class Running:
     """A started box: bubblewrap itself, and the first process inside, whose death ends all the others."""
 
-    def __init__(self, child: Child, pid: int, *, status: int, gate: int) -> None:
-        """Take bubblewrap and the process `pid` that it named (0: none), held at the pipe `gate`."""
+    def __init__(self, child: Child, pid: int, *, status: int, gate: int, door: Door | None = None) -> None:
+        """Take bubblewrap and the process `pid` that it named (0: none), held at the pipe `gate`, and its way out."""
+        self.door = door
         self.child = child
         self.pid = pid
         self.group: Group | None = None
@@ -53,6 +56,8 @@ class Running:
                 self.child.kill()
             else:
                 self.child.kill_group()  # it named no process inside, but may have made one
+            if self.door is not None:
+                self.door.close(0)
 
     def finished(self) -> bool:
         """Say whether bubblewrap reports an exit code of the command: the box was built and the command ran."""
@@ -70,6 +75,8 @@ class Running:
                 os.close(self._handle)
         if self.group is not None:
             self.group.remove()
+        if self.door is not None:
+            self.door.close(_DOOR_SECONDS)
 
 
 class Descriptors:

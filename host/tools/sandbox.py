@@ -6,12 +6,15 @@ so and how to put it right; nothing is ever run outside it instead (BOX-3). The 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, assert_never
 
 from host.config.settings import SandboxSettings
 from host.errors import Unsupported
 from host.tools.bare import BareSandbox
 from host.tools.bwrap import BwrapSandbox
+from host.tools.container import ContainerSandbox
+from host.tools.egress import Egress
 from host.tools.finished import Finding, Finished
 from host.tools.roots import Root
 
@@ -34,16 +37,26 @@ class Sandbox(Protocol):
         timeout_seconds: float,
         environment: Mapping[str, str],
         on_output: Callable[[str], None] | None = None,
+        caller: str = "",
     ) -> Finished:
         """Run `command` by a shell in the folder `cwd` (relative to /workspace); at the end all of it is gone.
 
         `environment` is added to the few variables that the back end states; nothing of the host's is inherited.
-        `on_output` hears the output as it comes. Raise Unsupported, with the fix, when the back end cannot be had.
+        `on_output` hears the output as it comes; connections are made for the call `caller`.
+        Raise Unsupported, with the fix, when the back end cannot be had.
         """
         ...
 
     def kill_all(self) -> None:
         """End every running command at once, from any thread: what an abandoned lane may have left behind."""
+        ...
+
+    def holding(self, kill: Callable[[], None]) -> AbstractContextManager[None]:
+        """Let `kill_all` call `kill` too, inside the `with`: for a program that runs beside, in a box of its own."""
+        ...
+
+    def end_leftovers(self) -> None:
+        """End what outlived an earlier process of this group; whoever calls it holds the group's journal."""
         ...
 
     def check(self) -> Finding:
@@ -55,18 +68,20 @@ class Sandbox(Protocol):
         ...
 
 
-def sandbox_from(settings: SandboxSettings, roots: Sequence[Root]) -> Sandbox:
-    """Return the back end that the settings name; raise Unsupported for what there is none for yet."""
-    if settings.network:
-        message = "sandbox.network needs the egress proxy, which this version does not have; set network = []"
-        raise Unsupported(message)
+def sandbox_from(settings: SandboxSettings, roots: Sequence[Root], egress: Egress | None = None) -> Sandbox:
+    """Return the back end that the settings name; raise Unsupported for what there is none for yet.
+
+    `egress` is the way out of its commands; without one they have none.
+    """
     match settings.backend:
         case "bwrap":
-            return BwrapSandbox(roots)
+            return BwrapSandbox(roots, egress=egress)
         case "none":
             return BareSandbox(roots)
-        case "container" | "ssh":
-            message = f'sandbox.backend = "{settings.backend}" is not available in this version; use "bwrap"'
+        case "container":
+            return ContainerSandbox(roots, settings.image)
+        case "ssh":
+            message = 'sandbox.backend = "ssh" is not available in this version; use "bwrap" or "container"'
             raise Unsupported(message)
         case _:
             assert_never(settings.backend)

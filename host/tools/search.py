@@ -19,7 +19,7 @@ from host.tools.child import Child
 from host.tools.file_passports import failing_when, looking
 from host.tools.listing import mounts_of
 from host.tools.output import Output
-from host.tools.text import ANSWER_BYTES, TYPICAL, call, counted
+from host.tools.text import TYPICAL, call, counted
 from host.tools.tool import Scope, ToolResult
 
 _HITS: Final = 100  # lines of one answer unless asked otherwise
@@ -108,7 +108,7 @@ class SearchFiles:
         if report.done is None and not timed_out:
             message = f"the search ended early (exit code {child.exit_code}): {output.text()[-300:].strip()}"
             raise ToolFailed(message)
-        return ToolResult(text=_text(report, arguments, self._seconds))
+        return ToolResult(text=_text(report, arguments, self._seconds, scope.receiver.answer_bytes))
 
 
 def _start(arguments: SearchFilesArguments, scope: Scope, stack: ExitStack) -> tuple[dict[str, Any], list[int]]:
@@ -147,7 +147,7 @@ def _cursor(text: str) -> tuple[str, int] | None:
     return path, int(line)
 
 
-def _text(report: _Report, arguments: SearchFilesArguments, seconds: float) -> str:
+def _text(report: _Report, arguments: SearchFilesArguments, seconds: float, limit_bytes: int) -> str:
     lines: list[str] = []
     size = 0
     for path, number, shown, start, rest in report.hits:
@@ -155,7 +155,7 @@ def _text(report: _Report, arguments: SearchFilesArguments, seconds: float) -> s
         behind = f" [… {rest} characters after]" if rest else ""
         line = f"{path}:{number}: {before}{shown}{behind}"
         size += len(line.encode(errors="replace")) + 1
-        if size > ANSWER_BYTES:
+        if size > limit_bytes:
             break
         lines.append(line)
     return "\n".join([_head(report), *lines, *_tail(report, arguments, len(lines), seconds)])

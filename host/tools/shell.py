@@ -11,7 +11,8 @@ import msgspec
 from host.passport import Decision, Effect, KnownFailure, Passport, Replay
 from host.stops import Reason
 from host.tools.finished import Finished
-from host.tools.text import ANSWER_BYTES, TYPICAL, shortened
+from host.tools.outputs import Kept, name_of
+from host.tools.text import TYPICAL
 from host.tools.tool import Scope, ToolResult
 
 LONGEST_SECONDS: Final = 600.0
@@ -32,13 +33,14 @@ class ShellArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 _SHELL: Final = Passport(
     name="shell",
     summary=(
-        "Run a shell command in the sandbox: /workspace is writable, the system read-only, no network. Programs "
-        "still running when the command ends are ended with it. Use the file tools for reading and writing files."
+        "Run a shell command in the sandbox: /workspace is writable, the system read-only, no network but the hosts "
+        "that a person listed, by the proxy in HTTPS_PROXY. Programs that still run when the command ends are ended "
+        "with it. Use the file tools for reading and writing files."
     ),
     arguments=ShellArguments,
     effect=Effect.EXECUTE,
     reversible=False,
-    parallel=False,
+    parallel=True,  # where it only reads
     default=Decision.ASK,
     timeout_seconds=LONGEST_SECONDS + _GRACE_SECONDS,
     masks=TYPICAL,
@@ -54,6 +56,7 @@ _SHELL: Final = Passport(
         KnownFailure(reason=Reason.UNSUPPORTED, when="the sandbox cannot be had"),
         KnownFailure(reason=Reason.PATH_VIOLATION, when="cwd leads out of the workspace"),
     ),
+    command="command",
     changed_by="command",
 )
 
@@ -66,17 +69,21 @@ class Shell:
 
     async def run(self, arguments: ShellArguments, scope: Scope) -> ToolResult:
         """Run the command."""
-        with scope.jail.folder(arguments.cwd) as (_, place):
+        name = name_of(scope.turn, scope.call)
+        with scope.jail.folder(arguments.cwd) as (_, place), scope.keeping(name) as keeping:
             finished = await scope.sandbox.run(
                 arguments.command,
                 cwd=place.path,
                 timeout_seconds=arguments.timeout_seconds,
                 environment={},
+                on_output=keeping.feed,
+                caller=scope.key,
             )
-        return _result(finished, arguments)
+            kept = keeping.finish()
+        return _result(finished, arguments, kept)
 
 
-def _result(finished: Finished, arguments: ShellArguments) -> ToolResult:
+def _result(finished: Finished, arguments: ShellArguments, kept: Kept | None) -> ToolResult:
     detail = f"exit code {finished.exit_code}"
     head = detail
     reason = None if finished.exit_code == 0 else Reason.TOOL_FAILED
@@ -87,21 +94,6 @@ def _result(finished: Finished, arguments: ShellArguments) -> ToolResult:
     for note in finished.notes:
         head += f"; {note}"
         detail += f"; {note}"
-    output = _fitting(finished.output)
-    text = f"{head}\n{output}" if output.strip() else f"{head}, no output"
-    return ToolResult(text=text, ok=reason is None, reason=reason, detail="" if reason is None else detail)
-
-
-def _fitting(output: str) -> str:
-    """Return output of a size for one answer: the start and the end, and how to see the rest."""
-    data = output.encode(errors="replace")
-    if len(data) <= ANSWER_BYTES:
-        return output.rstrip("\n")
-    half = ANSWER_BYTES // 2
-    head = shortened(output, half)
-    tail = data[-half:].decode(errors="ignore")
-    left = len(data) - len(head.encode()) - len(tail.encode())
-    return (
-        f"{head}\n[… {left} bytes are left out here. To see them run the command again with '> out.txt 2>&1' and "
-        f"read_file out.txt]\n{tail}"
-    ).rstrip("\n")
+    output = "" if kept else finished.output.rstrip("\n")
+    text = f"{head}\n{output}" if output.strip() else head if kept else f"{head}, no output"
+    return ToolResult(text=text, kept=kept, ok=reason is None, reason=reason, detail="" if reason is None else detail)

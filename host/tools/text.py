@@ -1,17 +1,25 @@
 """Text in files: what is text at all, and how much of it one answer holds (PASS-5, CTX-3).
 
-Answers to a model are bounded; what a bound leaves out is always said, with the call that reads on.
+Answers to a model are bounded by its window; what a bound leaves out is always said, with the call that reads on.
 """
 
 import json
 from typing import Any, Final
 
-ANSWER_BYTES: Final = 48 << 10  # of one answer: some 12,000 tokens, a good third of a small model's window
+ANSWER_BYTES: Final = 48 << 10  # of one answer at most: some 12,000 tokens; a larger window is no reason to fill it
+_LEAST_BYTES: Final = 2 << 10  # of one answer: below this nothing can be told
+_WINDOW_SHARE: Final = 0.25  # of one answer: a few of them must fit beside prefix and reply
+_TOKEN_BYTES: Final = 3  # below the 3.5 to 4.5 of English and code
 FILE_BYTES: Final = 16 << 20  # the file tools take files up to here; larger ones are for programs
 TYPICAL: Final = frozenset({"authorization", "cookie", "named-value", "private-key", "token", "url-password"})
 """The forms of secrets that may stand in what tools find: all that the vault knows by their shape."""
 
 _LOOKED_AT_BYTES: Final = 8192
+
+
+def answer_bytes(context_tokens: int) -> int:
+    """Return how many bytes one answer to a model with this window may have."""
+    return max(_LEAST_BYTES, min(ANSWER_BYTES, int(context_tokens * _WINDOW_SHARE) * _TOKEN_BYTES))
 
 
 def decoded(data: bytes) -> str | None:

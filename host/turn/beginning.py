@@ -35,7 +35,7 @@ async def start_turn(  # noqa: PLR0913 - each is a fact that the event records
         limit_steps=_stored(limits.steps),
     )
     await record.append(started, admit=admit)
-    state = TurnState(turn, message.text)
+    state = TurnState(turn, message.text, record.body)
     state.apply(started)
     return state
 
@@ -107,7 +107,7 @@ def end_unbegun(
 def state_of(record: Record, row: TurnRow) -> TurnState:
     """Return the fold of a turn's events."""
     message = record.message(row.message)
-    state = TurnState(row.turn, message.text if message else "")
+    state = TurnState(row.turn, message.text if message else "", record.body)
     for stored in record.turn_events(row.turn):
         state.apply(stored.event)
     return state

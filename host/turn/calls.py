@@ -53,8 +53,8 @@ class Calling:
         return len({repetition.call_key(asked) for asked in calls}) == len(calls)
 
     def _may_run_beside(self, asked: CallAsked) -> bool:
-        passport = self._kit.passports.get(asked.tool)
-        return passport is not None and passport.parallel and not repetition.repeats(asked, self._state)
+        beside = self._kit.gate.may_run_beside(asked.tool, asked.arguments)
+        return beside and not repetition.repeats(asked, self._state)
 
     async def _call(self, asked: CallAsked, doing: str, *, resumed: bool) -> None:
         started = self._state.started
@@ -81,6 +81,7 @@ class Calling:
                 text=settled.text,
                 result_hash=settled.result_hash,
                 misasked=settled.misasked,
+                image=settled.image,
             ),
         )
 
@@ -127,6 +128,10 @@ class Calling:
             told = Noticed(turn=self._state.turn, code="misasked", text=text, to="person")
             await self._kit.record.append(told, admit=self._admit)
             self._state.apply(told)
+        started = self._state.started
+        if started is not None and started.unattended and repetition.refusals(self._state) >= repetition.REFUSALS:
+            detail = f"{repetition.REFUSALS} calls were refused, and nobody watches this turn"
+            raise Ending(Verdict(reason=Reason.POLICY_VIOLATION, detail=detail))
         errors = repetition.errors_in_a_row(self._state)
         if errors >= repetition.ERROR_RUN:
             detail = f"{errors} calls in a row failed or were refused"

@@ -89,7 +89,7 @@ class Inferring:
                 await self._attempt_failed(asked, attempt, error, wait)
                 if wait is None:
                     raise _translated(error) from error
-                asked = self._reserved_anew(asked, len(body))
+                asked = self._reserved_anew(asked, self._weight(asked))
                 await asyncio.sleep(wait)
                 attempt += 1
                 continue
@@ -97,7 +97,11 @@ class Inferring:
                 self._broken_off(asked, attempt)
                 raise
             self._kit.fault("turn.after_response")
-            return await self._answered(asked, attempt, inference, len(body), self._kit.monotonic() - began)
+            return await self._answered(asked, attempt, inference, self._weight(asked), self._kit.monotonic() - began)
+
+    def _weight(self, asked: Asked) -> int:
+        """Return what the request counts for when its tokens are estimated."""
+        return self._head.weight + sum(part.weight + 1 for part in asked.parts)
 
     def _tail(self, asked: Asked) -> Part:
         tail = self._kit.model.provider.tail(

@@ -160,7 +160,7 @@ class Turn:
         if last.message is not None:
             marked = provider.message(last.message, breakpoint_here=True)
             if marked != last.data:
-                parts[-1] = Part(last.message, marked)
+                parts[-1] = Part(last.message, marked, last.weight + len(marked) - len(last.data))
         wrap_up = provider.message(wrap_up_message(self._state, ""))
         self._meters.keep_for_wrap_up(len(self._kit.head) + len(wrap_up))
         if not self._kit.model.tools:
@@ -178,7 +178,7 @@ class Turn:
         )
 
     def _bytes_of(self, parts: list[Part]) -> int:
-        return len(self._kit.head) + sum(len(part.data) + 1 for part in parts)
+        return len(self._kit.head) + sum(part.weight + 1 for part in parts)
 
     async def _take_steered(self) -> None:
         for message in self._kit.inbox.take():

@@ -17,11 +17,13 @@ import msgspec
 from host.models.arguments import UnreadableArguments, canonical_arguments, read_arguments
 from host.models.conversation import Said
 from host.record.events import CallAsked
+from host.stops import Reason
 from host.turn.state import CallEnd, Step, TurnState
 
 IDENTICAL_CALLS: Final = 3
 ERROR_RUN: Final = 5
 MISASKED_SHOWN: Final = 3  # TURN-4: then the person is told
+REFUSALS: Final = 2  # where nobody watches: who was told to stop trying and tries again will not find another way
 LONGEST_CYCLE: Final = 4
 
 
@@ -59,6 +61,11 @@ def errors_in_a_row(state: TurnState) -> int:
 def misasked_in_a_row(state: TurnState) -> int:
     """Return how many of the latest calls named an unknown tool or had bad arguments."""
     return _run(state, lambda end: end.misasked)
+
+
+def refusals(state: TurnState) -> int:
+    """Return how many calls of the turn policy or a person refused."""
+    return sum(not end.ran and end.reason is Reason.POLICY_VIOLATION for end in _newest_first(state))
 
 
 def _run(state: TurnState, fits: Callable[[CallEnd], bool]) -> int:

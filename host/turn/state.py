@@ -4,10 +4,11 @@
 """
 
 import enum
+from collections.abc import Callable
 
 import msgspec
 
-from host.models.conversation import AskedCall, Message, Replied, Result, Said
+from host.models.conversation import AskedCall, Message, Picture, Replied, Result, Said, Shown
 from host.record.events import (
     AttemptFailed,
     CallAsked,
@@ -15,6 +16,7 @@ from host.record.events import (
     CallRefused,
     CallStarted,
     GroupEvent,
+    ImageSeen,
     MessageEntered,
     Noticed,
     RequestSent,
@@ -37,6 +39,7 @@ class CallEnd(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     result_hash: str = ""  # of what the result tells of the world; empty: of all its text
     misasked: bool = False  # refused by the registry: unknown tool or bad arguments (TURN-4)
+    image: ImageSeen | None = None  # that belongs to the result
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -73,9 +76,10 @@ class Next(enum.Enum):
 class TurnState:
     """The fold."""
 
-    def __init__(self, turn: str, text: str) -> None:
-        """Begin with the words that began the turn."""
+    def __init__(self, turn: str, text: str, body: Callable[[str], bytes] | None = None) -> None:
+        """Begin with the words that began the turn; `body` gives what is stored under a content hash."""
         self.turn = turn
+        self._body = body or _no_body
         self.started: TurnStarted | None = None
         self.items: list[Said | Notice | Step] = [Said(text)]
         self.steps = 0
@@ -135,6 +139,7 @@ class TurnState:
                 changed_state=event.ok and event.effect not in {"pure", "read"},
                 reason=event.reason,
                 text=event.result,
+                image=event.image,
                 result_hash=event.result_hash,
             )
         else:
@@ -193,11 +198,31 @@ class TurnState:
                 continue
             if item.text or item.calls:  # an empty reply is no message; some providers refuse one
                 said.append(Replied(item.text, tuple(_as_asked(asked) for asked in item.calls)))
+            shown: list[Picture] = []
             for asked in item.calls:
                 end = item.ends.get(asked.call)
                 text, ok = (end.text, end.ok) if end else (NOT_RUN, False)
-                said.append(Result(provider_id=asked.provider_id, text=text, ok=ok))
+                pictures = self._pictures(end)
+                shown += pictures
+                said.append(Result(provider_id=asked.provider_id, text=text, ok=ok, pictures=pictures))
+            if shown:
+                said.append(Shown(tuple(shown)))
         return said
+
+    def _pictures(self, end: CallEnd | None) -> tuple[Picture, ...]:
+        if end is None or end.image is None or not end.image.body:
+            return ()
+        image, body = end.image, self._body
+        return (
+            Picture(
+                name=image.name,
+                media_type=image.media_type,
+                size_bytes=image.size_bytes,
+                width=image.width,
+                height=image.height,
+                load=lambda: body(image.body),
+            ),
+        )
 
     def closed_messages(self) -> list[Message]:
         """Return an ended turn as later turns see it: how it ended is said where it was no plain success."""
@@ -215,6 +240,11 @@ class TurnState:
                 )
             )
         return said
+
+
+def _no_body(content_hash: str) -> bytes:
+    message = f"nothing is stored under {content_hash} here"
+    raise LookupError(message)
 
 
 def _as_asked(asked: CallAsked) -> AskedCall:

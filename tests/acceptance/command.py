@@ -37,14 +37,20 @@ class Command:
         self._err: list[str] = []
 
     @classmethod
-    async def start(cls, home: Home, *arguments: str | bytes, said: bytes | None = None) -> "Command":
-        """Start `elis` with arguments on a home; `said` is its standard input, which is empty otherwise."""
+    async def start(
+        cls, home: Home, *arguments: str | bytes, said: bytes | None = None, stdin: int = asyncio.subprocess.DEVNULL
+    ) -> "Command":
+        """Start `elis` with arguments on a home, in a session of its own.
+
+        `said` is all of its standard input; otherwise that is `stdin`.
+        """
         environment = {name: value for name, value in os.environ.items() if name in {"PATH", "LANG", "HOME"}}
         process = await asyncio.create_subprocess_exec(
             ELIS,
             *arguments,
             env={**environment, "ELIS_HOME": str(home.root), "HTTP_PROXY": "http://127.0.0.1:9", "COLUMNS": "200"},
-            stdin=asyncio.subprocess.DEVNULL if said is None else asyncio.subprocess.PIPE,
+            stdin=stdin if said is None else asyncio.subprocess.PIPE,
+            start_new_session=True,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
@@ -64,6 +70,17 @@ class Command:
         message = f"the command ended without saying {words!r}: {''.join(self._err)}"
         raise AssertionError(message)
 
+    async def asked(self, words: str) -> None:
+        """Wait until standard error ends in a prompt that holds `words`."""
+        assert self._process.stderr is not None
+        said = ""
+        async with asyncio.timeout(BOUND_SECONDS):
+            while words not in said:
+                piece = (await self._process.stderr.read(1024)).decode()
+                assert piece, said
+                said += piece
+        self._err.append(said)
+
     async def printed(self) -> str:
         """Wait for the next line of standard output."""
         assert self._process.stdout is not None
@@ -74,10 +91,10 @@ class Command:
         """Do what Ctrl-C does."""
         self._process.send_signal(2)
 
-    async def end(self) -> Ran:
-        """Wait for the end."""
+    async def end(self, given: bytes | None = None) -> Ran:
+        """Wait for the end; `given` is written to a standard input that is a pipe."""
         async with asyncio.timeout(BOUND_SECONDS):
-            out, err = await self._process.communicate()
+            out, err = await self._process.communicate(given)
         assert self._process.returncode is not None
         return Ran(code=self._process.returncode, out=out.decode(), err="".join(self._err) + err.decode())
 
@@ -85,6 +102,11 @@ class Command:
 async def elis(home: Home, *arguments: str | bytes) -> Ran:
     """Run `elis` with arguments on a home until it ends."""
     return await (await Command.start(home, *arguments)).end()
+
+
+async def elis_with(home: Home, given: str, *arguments: str) -> Ran:
+    """Run `elis` with `given` on its standard input."""
+    return await (await Command.start(home, *arguments, stdin=asyncio.subprocess.PIPE)).end(given.encode())
 
 
 async def together(home: Home, commands: list[tuple[A, ...]]) -> dict[tuple[A, ...], Ran]:

@@ -16,10 +16,10 @@ from tests.acceptance.host import Host
 from tests.scripted_model import Call, Fail, Hang, Reply, Rubbish, ScriptedModel, Step
 
 WRITE = Call("write_file", {"path": "a.txt", "content": "x"})
-SHELL = Call("shell", {"command": "exit 3"})
+SHELL = Call("shell", {"command": "touch asked; exit 3"})
 OUTSIDE = Call("read_file", {"path": "/etc/passwd"})
 LONG = Call("shell", {"command": "touch started; sleep 60"})
-SLOW = Call("shell", {"command": "sleep 30", "timeout_seconds": 1})
+SLOW = Call("shell", {"command": "touch slow; sleep 30", "timeout_seconds": 1})
 
 
 SMALL = """
@@ -239,7 +239,7 @@ def test_a_setting_that_is_wrong_exits_1_and_names_the_key(tmp_path_factory: pyt
 
 def test_a_setting_that_is_not_enforced_yet_exits_27(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A key that restricts is refused, not ignored."""
-    settings = '[groups.main.policy]\ndeny_commands = ["git push *"]\n'
+    settings = "[groups.main.approvals]\nassisted = true\n"
     done = Host(tmp_path_factory.mktemp("home") / "elis", settings).run("up")
     assert done.returncode == 27
-    assert "deny_commands" in done.stderr
+    assert "assisted" in done.stderr

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
-SCRIPTS = [DEPLOY / "run", DEPLOY / "test", DEPLOY / "setup", DEPLOY / "lock", ROOT / ".ci" / "run"]
+SCRIPTS = [DEPLOY / "run", DEPLOY / "test", DEPLOY / "setup", DEPLOY / "lock", DEPLOY / "ocr", ROOT / ".ci" / "run"]
 LOCKS = sorted(DEPLOY.glob("*.lock"))
 REGISTRIES = re.compile(r"(pypi|pythonhosted|debian\.org|ubuntu\.com|npmjs|conda|ghcr\.io|docker\.io)", re.IGNORECASE)
 
@@ -47,7 +47,7 @@ def test_every_requirement_of_a_lock_has_hashes(lock: Path) -> None:
 def test_the_locks_fit_together() -> None:
     """What is tested is what is run; the model is one line; what installs is pinned too."""
     requirements, test = pins(DEPLOY / "requirements.lock"), pins(DEPLOY / "test.lock")
-    assert requirements.items() <= test.items()
+    assert requirements.items() <= pins(DEPLOY / "ocr.lock").items() <= test.items()
     assert len((DEPLOY / "model.lock").read_text().splitlines()) == 1
     assert set(pins(DEPLOY / "bootstrap.lock")) == {"uv", "setuptools"}
 

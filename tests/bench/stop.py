@@ -113,7 +113,7 @@ def step_by_step(_request: dict[str, Any], index: int) -> Step:
 
 def by_shell(_request: dict[str, Any], _index: int) -> Step:
     """Ask for two sleeping processes, one of them in a session of its own."""
-    return Reply(calls=[Call("shell", {"command": f"setsid nohup sleep {MARK} & sleep {MARK}"})])
+    return Reply(calls=[Call("shell", {"command": f"touch up; setsid nohup sleep {MARK} & sleep {MARK}"})])
 
 
 # ---- how the state is reached

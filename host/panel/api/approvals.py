@@ -1,15 +1,15 @@
-"""Questions that wait for a person, over all groups, and their answers."""
+"""Questions that wait for a person, over all groups, their answers, and the answers that stand for later calls."""
 
 import asyncio
 from typing import Final, Literal
 
 import msgspec
-from litestar import get, post
+from litestar import delete, get, post
 from litestar.params import FromPath, JSONBody
 from litestar.status_codes import HTTP_200_OK
 
 from host.errors import ElisError, NotFound, ProtocolViolation
-from host.groups.port import ApprovalView, Settlement
+from host.groups.port import ApprovalView, GrantView, Revoked, Settlement, SuggestionView, Wider
 from host.panel.directory import Directory
 from host.panel.parts import TheCaller, TheDirectory, TheOverview, port_of
 
@@ -22,6 +22,17 @@ class Word(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     verdict: Literal["allow", "deny", "answer"]
     text: str = ""  # the reason of a refusal, or the answer itself
     group: str = ""  # where the question is, if the sender knows; otherwise every group is asked
+    scope: Literal["once", "target", "under", "kind"] = "once"  # how far an "allow" reaches, of those on offer
+    until: str = ""  # ISO 8601 with zone: when a wider answer ends; empty: when it is revoked
+
+    def wider(self) -> Wider | None:
+        """Return the part of the answer that stands for later calls; raise ProtocolViolation."""
+        if self.scope == "once" or self.verdict != "allow":
+            if self.until or self.scope != "once":
+                message = "scope, until: only an answer that allows, and more than once, can stand for later calls"
+                raise ProtocolViolation(message)
+            return None
+        return Wider(scope=self.scope, until=self.until)
 
 
 @get("/approvals", summary="All questions that wait")
@@ -29,6 +40,32 @@ async def approvals(overview: TheOverview) -> tuple[ApprovalView, ...]:
     """Return the waiting questions of all groups that answer, oldest first."""
     cards = (await overview.snapshot()).groups
     return tuple(sorted((question for card in cards for question in card.questions), key=lambda each: each.asked_at))
+
+
+@get("/suggestions", summary="Grants for what was always approved")
+async def suggestions(directory: TheDirectory) -> tuple[SuggestionView, ...]:
+    """Return grants that would have spared questions, over all groups that answer. None is applied."""
+    found = await asyncio.gather(*(_suggestions_of(directory, name) for name in directory.names()))
+    return tuple(sorted((each for of_group in found for each in of_group), key=lambda each: -each.approvals))
+
+
+async def _suggestions_of(directory: Directory, name: str) -> tuple[SuggestionView, ...]:
+    try:
+        return await port_of(directory, name).suggestions()
+    except ElisError:
+        return ()  # a group that does not answer has nothing to propose
+
+
+@get("/groups/{group:str}/grants", summary="A group's standing answers")
+async def grants(group: FromPath[str], directory: TheDirectory) -> tuple[GrantView, ...]:
+    """Return the grants that hold now, oldest first."""
+    return await port_of(directory, group).grants()
+
+
+@delete("/groups/{group:str}/grants/{grant:str}", status_code=HTTP_200_OK, summary="Revoke a grant")
+async def revoke(group: FromPath[str], grant: FromPath[str], directory: TheDirectory, caller: TheCaller) -> Revoked:
+    """Take a standing answer back; it covers nothing from now on."""
+    return await port_of(directory, group).revoke(grant, caller.by)
 
 
 @post("/approvals/{approval:str}", status_code=HTTP_200_OK, summary="Answer a question")
@@ -47,7 +84,7 @@ async def settle(
 async def _settle_in(directory: Directory, name: str, approval: str, word: Word, by: str) -> Settlement | ElisError:
     try:
         return await port_of(directory, name).settle(
-            approval, verdict=_VERDICTS[word.verdict], by=by, text=word.text.strip()
+            approval, verdict=_VERDICTS[word.verdict], by=by, text=word.text.strip(), wider=word.wider()
         )
     except ElisError as error:
         return error

@@ -9,6 +9,7 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.status_codes import HTTP_200_OK, HTTP_202_ACCEPTED
 
 from host.errors import ProtocolViolation
+from host.gate.checking import Checked
 from host.groups.port import GroupView, Placement, Queued, Say, Stopped
 from host.panel.directory import NewGroup
 from host.panel.parts import Done, TheCaller, TheDirectory, TheOverview, port_of
@@ -21,6 +22,18 @@ class NewMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     key: str = ""  # idempotency key: the same key twice is one message; empty: a fresh one
     priority: Literal["now", "turn", "later"] = "turn"
     unattended: bool = False
+
+
+class Texts(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Texts to be masked, and what became of them, in the same order."""
+
+    texts: tuple[str, ...]
+
+
+class Commands(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Shell commands to be judged."""
+
+    commands: tuple[str, ...]
 
 
 class StopOrder(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,6 +95,18 @@ async def say(group: FromPath[str], data: JSONBody[NewMessage], directory: TheDi
 async def stop(group: FromPath[str], data: JSONBody[StopOrder], directory: TheDirectory, caller: TheCaller) -> Stopped:
     """Stop a lane, or all; returns when the final events are durable."""
     return await port_of(directory, group).stop(data.lane, all_lanes=data.all, by=caller.by)
+
+
+@post("/groups/{group:str}/check-command", status_code=HTTP_200_OK, summary="What the gate would say of commands")
+async def check_command(group: FromPath[str], data: JSONBody[Commands], directory: TheDirectory) -> tuple[Checked, ...]:
+    """Judge each shell command as if the model asked for it now."""
+    return await port_of(directory, group).check_commands(data.commands)
+
+
+@post("/groups/{group:str}/mask", status_code=HTTP_200_OK, summary="What masking makes of texts")
+async def mask(group: FromPath[str], data: JSONBody[Texts], directory: TheDirectory) -> Texts:
+    """Return each text without what this group was lent and without typical forms of secrets. Nothing is journaled."""
+    return Texts(texts=await port_of(directory, group).mask(data.texts))
 
 
 @get("/groups/{group:str}/queue", summary="Messages that wait or are held")

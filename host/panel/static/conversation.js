@@ -113,9 +113,20 @@ export function questionFrom(data, group, turn) {
     happens: data.what_may_happen,
     doing: data.doing,
     scopes: data.scopes,
+    proposed: data.proposed ?? "once",
+    covers: data.covers ?? covered(data.parts ?? []),
     expires: data.expires_at,
     principal: "",
     verdict: "",
+  };
+}
+
+/** Return by scope what an answer that wide would cover later; what covers a whole kind is said in words. */
+function covered(parts) {
+  const distinct = (found) => [...new Set(found)];
+  return {
+    target: distinct(parts.map((part) => part.exact)),
+    under: distinct(parts.map((part) => part.under[0] ?? "")).filter(Boolean),
   };
 }
 

@@ -63,6 +63,7 @@ function cardOf({ view, running }) {
       stateMark(view),
       view.model && h("span", { class: "card-model", text: view.model }),
     ),
+    view.leak && h("p", { class: "card-leak", text: view.leak }),
     view.problem && h("p", { class: view.state === "failed" ? "card-problem" : "card-wait", text: view.problem }),
     view.lanes.length > 0 && h("ul", { class: "lanes" }, view.lanes.map((lane) => laneRow(lane, running))),
     view.state === "awake" && costRow(view),

@@ -15,6 +15,22 @@ const EFFECTS = {
   destroy: "cannot be undone",
 };
 
+const SCOPES = {
+  once: () => "this once",
+  target: (covers) => `always exactly this: ${shown(covers)}`,
+  under: (covers) => `always what begins like this: ${shown(covers)}`,
+  kind: (_, question) => `always when ${question.tool} ${EFFECTS[question.effect] ?? question.effect}`,
+};
+
+/** Hours that a wider answer may stand, and what they are called. */
+const ENDS = [
+  ["", "until I take it back"],
+  ["1", "for an hour"],
+  ["24", "for a day"],
+  ["168", "for a week"],
+  ["720", "for 30 days"],
+];
+
 const VERDICTS = {
   allowed: "allowed",
   denied: "denied",
@@ -41,10 +57,11 @@ export function questionCard(question, { elsewhere = false } = {}) {
     rows: answers ? 3 : 1,
     placeholder: answers ? "" : "Reason, if you deny",
   });
-  const send = (verdict) => settle(question, verdict, words.value, note, buttons);
+  const reach = answers || question.scopes.length < 2 ? null : reachChoice(question);
+  const send = (verdict) => settle(question, { verdict, text: words.value, ...(verdict === "allow" && reach?.value()) }, note, buttons);
   const buttons = answers
     ? [button("Send answer", "allow", () => send("answer")), button("Decline", "deny", () => send("deny"))]
-    : [button("Allow once", "allow", () => send("allow")), button("Deny", "deny", () => send("deny"))];
+    : [button("Allow", "allow", () => send("allow")), button("Deny", "deny", () => send("deny"))];
   return h(
     "article",
     { class: "question", "aria-label": `Question about ${question.tool}`, data: { question: question.id } },
@@ -55,6 +72,7 @@ export function questionCard(question, { elsewhere = false } = {}) {
     question.happens && !answers && h("p", { class: "question-happens" }, h("span", { class: "term", text: "What may happen " }), visible(question.happens)),
     h("label", { class: answers ? "term" : "visually-hidden", for: words.id, text: answers ? "Your answer" : "Reason" }),
     words,
+    reach?.node,
     h("div", { class: "question-row" }, buttons, h("span", { class: "grow" }), expiry(question)),
     note,
   );
@@ -71,6 +89,36 @@ export function verdictLine(question) {
     icon("person"),
     h("span", { text: visible(`${VERDICTS[question.verdict] ?? question.verdict}${by}${text}`) }),
   );
+}
+
+/** Return the choice of how far an "allow" reaches and for how long, and the way to read it. */
+function reachChoice(question) {
+  const options = question.scopes.map((scope) =>
+    h("option", { value: scope, text: SCOPES[scope]?.(question.covers[scope] ?? [], question) ?? scope }),
+  );
+  const scope = h("select", { id: `scope-${question.id}` }, options);
+  const until = h(
+    "select",
+    { "aria-label": "For how long", hidden: true },
+    ENDS.map(([hours, text]) => h("option", { value: hours, text })),
+  );
+  scope.addEventListener("change", () => (until.hidden = scope.value === "once"));
+  const hint = question.proposed !== "once" && question.scopes.includes(question.proposed);
+  const node = h(
+    "div",
+    { class: "question-reach" },
+    h("label", { class: "term", for: scope.id, text: "Allow" }),
+    scope,
+    until,
+    hint && h("p", { class: "question-hint", text: `“${SCOPES[question.proposed](question.covers[question.proposed] ?? [], question)}” would have spared the last questions like this.` }),
+  );
+  const end = () => (until.value ? new Date(Date.now() + Number(until.value) * 3_600_000).toISOString() : "");
+  return { node, value: () => (scope.value === "once" ? {} : { scope: scope.value, until: end() }) };
+}
+
+/** Return keys such as "execute:command:git push" in a person's words. */
+function shown(covers) {
+  return covers.map((key) => key.split(":").slice(2).join(":") || "the whole workspace").join(" and ");
 }
 
 function head(question, elsewhere) {
@@ -108,11 +156,11 @@ const hasMore = (values) => Object.keys(values).some((name) => name !== "questio
 
 const button = (text, tone, click) => h("button", { type: "button", class: `answer answer-${tone}`, text, on: { click } });
 
-async function settle(question, verdict, text, note, buttons) {
+async function settle(question, word, note, buttons) {
   note.textContent = "";
   for (const each of buttons) each.disabled = true;
   try {
-    const settled = await post(`/approvals/${encodeURIComponent(question.id)}`, { verdict, text, group: question.group });
+    const settled = await post(`/approvals/${encodeURIComponent(question.id)}`, { ...word, group: question.group });
     note.textContent = settled.settled ? "" : `It was ${VERDICTS[settled.verdict] ?? settled.verdict} before; your answer changed nothing.`;
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;

@@ -4,6 +4,7 @@ drop table if exists messages;
 drop table if exists turns;
 drop table if exists calls;
 drop table if exists questions;
+drop table if exists grants;
 drop table if exists refused_intents;
 drop table if exists spend;
 
@@ -94,6 +95,23 @@ create table if not exists questions (
 
 create index if not exists questions_waiting on questions (state) where state = 'waiting';
 create index if not exists questions_call on questions (turn, call);
+
+create index if not exists questions_settled on questions (question, seq) where state in ('allowed', 'denied');
+
+-- grants: standing answers.
+create table if not exists grants (
+  id text primary key,
+  approval text not null, -- the question that it answered
+  scope text not null, -- target | under | kind
+  keys text not null, -- what it covers, a JSON array
+  until text not null, -- ISO 8601, UTC; '' has no end
+  given_by text not null,
+  given_us integer not null,
+  revoked_by text not null, -- '' while it stands
+  seq integer not null -- the grant_given event
+) strict;
+
+create index if not exists grants_standing on grants (seq) where revoked_by = '';
 
 -- refused_intents: effect and target that a person refused or left unanswered in a turn (APR-2).
 create table if not exists refused_intents (

@@ -10,6 +10,9 @@ select * from questions where turn = ? and call = ? order by seq desc limit 1;
 -- waiting: The questions without an answer, oldest first.
 select * from questions where state = 'waiting' order by seq;
 
+-- settled: What a person allowed or denied, newest first.
+select * from questions where question = 'approval' and state in ('allowed', 'denied') order by seq desc limit ?;
+
 -- waiting_of_turn: The ids of a turn's questions without an answer, oldest first.
 select id from questions where turn = ? and state = 'waiting' order by seq;
 

@@ -4,6 +4,9 @@ select * from turns order by turn;
 -- by_id: One turn.
 select * from turns where turn = ?;
 
+-- state: Whether a turn runs, is parked or has ended.
+select state from turns where turn = ?;
+
 -- open: Turns without a final event, oldest first.
 select * from turns where state <> 'ended' order by started_seq;
 

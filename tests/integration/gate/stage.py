@@ -9,10 +9,12 @@ from typing import Any
 
 import msgspec
 
+from host.config.live import PolicyNow
 from host.config.settings import GroupSettings, PolicySettings, SandboxSettings, SecretSettings
 from host.gate.desk import Desk
 from host.gate.pipeline import Gate, Places
 from host.gate.stages import Caller, Requested, Settled
+from host.gate.standing import Standing
 from host.passport import Decision, Effect, Passport, Replay
 from host.policy.policy import OPERATOR, Policy
 from host.record.events import CallAsked, GroupEvent, ResponseReceived
@@ -143,8 +145,8 @@ class GateStage:
             self.desk.timeout_seconds = self.timeout_seconds
             self._gate = Gate(
                 tools=self.tools,
-                policy=Policy(self.policy, bare_shell=False),
-                settings=self.policy,
+                policy=Policy(lambda: PolicyNow(group=self.policy)),
+                standing=Standing(self.record),
                 desk=self.desk,
                 record=self.record,
                 broker=Broker(self.secrets, self.masker, self.environment, base=self.root, reserved=self.reserved),

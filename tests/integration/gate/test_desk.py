@@ -38,7 +38,7 @@ async def test_a_question_shows_what_is_asked_and_is_durable_before_anybody_is_a
     (asked,) = stage.events()
     assert isinstance(asked, ApprovalAsked)
     assert (asked.approval, asked.tool, asked.arguments) == (question.id, "probe", {"text": "a  letter", "path": ""})
-    assert (asked.effect, asked.question, asked.scopes) == (Effect.SEND, "approval", ("once",))
+    assert (asked.effect, asked.question, asked.scopes) == (Effect.SEND, "approval", ("once", "kind"))
     assert asked.what_may_happen
     assert asked.doing == "I look."
     assert datetime.fromisoformat(asked.expires_at).timestamp() == stage.now_us[0] / 1e6 + BOUND

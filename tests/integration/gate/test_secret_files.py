@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from host.errors import SecretMissing
-from host.vault.references import LARGEST_BYTES, resolve
+from host.vault.missing import LARGEST_BYTES
+from host.vault.references import resolve
 
 
 def secret(folder: Path, content: bytes, mode: int = 0o600) -> Path:

@@ -9,10 +9,11 @@ from typing import Any
 
 import msgspec
 
-from host.config.settings import GroupSettings, ModelSettings, SecretSettings
+from host.config.settings import GroupSettings, ModelSettings, SecretSettings, ServerSettings
 from host.groups.assembly import Blueprint, open_group
 from host.groups.group import Group
 from host.groups.port import ApprovalView, EventView, Placement, Say
+from host.tools.egress import Outside
 from tests.scripted_model import ScriptedModel
 
 BOUND = 20.0  # seconds; the one bound on every wait
@@ -27,8 +28,15 @@ class Stage:
     settings: GroupSettings = dataclasses.field(default_factory=GroupSettings)
     model_changes: dict[str, Any] = dataclasses.field(default_factory=dict)
     secrets: dict[str, SecretSettings] = dataclasses.field(default_factory=dict)
+    servers: dict[str, ServerSettings] = dataclasses.field(default_factory=dict)
     faults: str = ""
+    outside: Outside | None = None  # the world that its egress proxy reaches
     _group: Group | None = None
+
+    @property
+    def administrator(self) -> Path:
+        """Where the administrator's file would lie."""
+        return self.root / "policy.toml"
 
     @property
     def workspace(self) -> Path:
@@ -50,8 +58,11 @@ class Stage:
                     model=msgspec.structs.replace(model, **self.model_changes),
                     embedded_key="",
                     secrets=self.secrets,
+                    servers=self.servers,
                     faults=self.faults,
-                )
+                    administrator_file=str(self.administrator),
+                ),
+                outside=self.outside,
             )
             self._group.resume()
         return self._group

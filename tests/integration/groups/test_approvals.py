@@ -21,7 +21,7 @@ async def test_a_shell_command_asks_and_runs_when_allowed(stage: Stage) -> None:
     assert (question.tool, question.arguments["command"]) == ("shell", "echo hi > made.txt")
     assert question.what_may_happen
     assert question.doing == "I make the file."
-    assert question.scopes == ("once",)
+    assert question.scopes == ("once", "target", "kind")
     settled = await stage.group.settle(question.id, verdict="allowed", by="operator", text="")
     again = await stage.group.settle(question.id, verdict="denied", by="other", text="")
     assert (settled.settled, again.settled, again.verdict) == (True, False, "allowed")
@@ -97,6 +97,21 @@ async def test_an_unattended_question_is_denied_at_once_where_the_group_says_so(
     assert "approval_asked" not in await stage.kinds(ended.turn)
 
 
+@pytest.mark.clause("APR-4", "APR-2")
+async def test_two_refusals_end_a_turn_that_nobody_watches(stage: Stage) -> None:
+    """The model was told to stop trying; a watched turn goes on."""
+    stage.settings = GroupSettings(policy=PolicySettings(unattended="deny", choices={"write": Decision.DENY}))
+    write, shell = Call("write_file", {"path": "a", "content": "x"}), Call("shell", {"command": "touch a"})
+    stage.model.script(Reply(calls=[write]), Reply(calls=[shell]))
+    ended = await stage.ask(unattended=True)
+    assert (ended.data["outcome"], ended.data["reason"]) == ("failed", "policy_violation")
+    assert "nobody watches" in ended.data["detail"]
+    assert (await stage.kinds(ended.turn)).count("request_sent") == 2
+    stage.model.script(Reply(calls=[write]), Reply(calls=[write]), Reply(text="I could not."))
+    watched = await stage.ask()
+    assert watched.data["reply"] == "I could not."
+
+
 @pytest.mark.clause("POL-1", "POL-2")
 async def test_a_denied_class_is_refused_and_an_asked_one_asks(stage: Stage) -> None:
     """A deny by class stands over an allow by tool."""
@@ -116,15 +131,30 @@ async def test_a_denied_class_is_refused_and_an_asked_one_asks(stage: Stage) -> 
 
 
 @pytest.mark.clause("POL-4")
-async def test_let_it_run_still_asks_about_commands(stage: Stage) -> None:
-    """Commands are not parsed yet, so no mode lets one through unasked."""
-    choices = {"execute": Decision.ALLOW, "shell": Decision.ALLOW}
-    stage.settings = GroupSettings(policy=PolicySettings(everything="allow", choices=choices))
-    stage.model.script(Reply(calls=[TOUCH]), Reply(text="made"))
-    placement = await stage.say()
-    question = await stage.question()
-    await stage.group.settle(question.id, verdict="allowed", by="operator", text="")
-    assert (await stage.ended(placement)).data["outcome"] == "success"
+async def test_let_it_run_runs_commands_and_leaves_the_floor_and_the_denials(stage: Stage) -> None:
+    """No question comes up; what is on the floor or denied is refused with its rule."""
+    policy = PolicySettings(everything="allow", deny_commands=("git push *",))
+    stage.settings = GroupSettings(policy=policy)
+    floor, denied = Call("shell", {"command": "cd / && rm -rf *"}), Call("shell", {"command": "bash -c 'git push -f'"})
+    stage.model.script(Reply(calls=[TOUCH, floor, denied]), Reply(text="made"))
+    ended = await stage.ask()
+    assert (ended.data["outcome"], ended.data["reason"]) == ("partial", "policy_violation")
+    assert (stage.workspace / "made.txt").read_text() == "hi\n"
+    events = await stage.group.turn_events(ended.turn)
+    refused = [event.data for event in events if event.kind == "call_refused"]
+    assert [data["rule"] for data in refused] == ["floor:wipes", "deny_commands:git push *"]
+    assert "removes all of a root" in refused[0]["result"]
+    assert "approval_asked" not in {event.kind for event in events}
+
+
+@pytest.mark.clause("POL-5", "LOOP-1")
+async def test_a_command_that_only_reads_runs_unasked_and_counts_as_read(stage: Stage) -> None:
+    """Its event has the class read; a deny of reading holds for it too."""
+    stage.model.script(Reply(calls=[Call("shell", {"command": "ls -a | wc -l"})]), Reply(text="counted"))
+    ended = await stage.ask()
+    assert ended.data["outcome"] == "success"
+    events = await stage.group.turn_events(ended.turn)
+    assert [event.data["effect"] for event in events if event.kind == "call_finished"] == ["read"]
 
 
 @pytest.mark.clause("APR-3")

@@ -94,7 +94,7 @@ async def test_what_waited_before_a_restart_still_waits(stage: Stage) -> None:
 async def test_a_secret_that_cannot_be_had_fails_the_call_and_names_it(stage: Stage) -> None:
     """The call does not run without it."""
     stage.secrets = {"absent": SecretSettings(ref="env:ELIS_TEST_NO_SUCH_SECRET", tools=("shell",))}
-    stage.model.script(Reply(calls=[Call("shell", {"command": "echo «secret:absent»"})]), Reply(text="no"))
+    stage.model.script(Reply(calls=[Call("shell", {"command": "echo «secret:absent» > out.txt"})]), Reply(text="no"))
     placement = await stage.say()
     question = await stage.question()
     await stage.group.settle(question.id, verdict="allowed", by="test", text="")

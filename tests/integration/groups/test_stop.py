@@ -11,7 +11,7 @@ import pytest
 from tests.integration.groups.stage import BOUND, Stage
 from tests.scripted_model import Call, Hang, Reply
 
-SLEEP = Call("shell", {"command": "(setsid sleep 4321 &) ; echo up; sleep 4321"})
+SLEEP = Call("shell", {"command": "(setsid sleep 4321 &) ; echo up > up.txt; sleep 4321"})
 
 
 def sleepers() -> list[str]:

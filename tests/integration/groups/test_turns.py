@@ -201,9 +201,9 @@ async def test_tokens_and_cost_end_a_turn_within_their_limit(stage: Stage) -> No
 @pytest.mark.clause("BUD-1")
 async def test_the_days_cap_stops_the_next_turn(stage: Stage) -> None:
     """A second turn on the same day does not fit."""
-    stage.settings = GroupSettings(daily=DailySettings(cost_usd=0.06))
+    stage.settings = GroupSettings(daily=DailySettings(cost_usd=0.1))
     stage.model_changes = {"price": Price(input=10.0, output=10.0), "output_tokens": 64}
-    stage.model.respond(lambda _request, _index: Reply(text="ok", usage=(4000, 10, 0)))
+    stage.model.respond(lambda _request, _index: Reply(text="ok", usage=(7000, 10, 0)))
     first, second = await stage.ask("one"), await stage.ask("two")
     assert first.data["outcome"] == "success"
     assert (second.data["reason"], second.data["detail"].partition(":")[0]) == ("budget_exhausted", "daily_cost_usd")

@@ -1,8 +1,11 @@
 """A host in memory: the directory that the panel asks for groups."""
 
+from pathlib import Path
+
 from host.errors import NotFound, ResourceBusy, SettingsError
 from host.groups.port import GroupPort
 from host.panel.directory import GroupStarting, HostView, NewGroup, ServiceView
+from host.vault.safe import Safe, SecretStatus
 from tests.integration.panel.fake_group import FakeGroup
 from tests.integration.panel.hand_written import now
 
@@ -16,6 +19,7 @@ class FakeDirectory:
         self.broken: dict[str, Exception] = {}
         self.removed: list[tuple[str, bool]] = []
         self.stopping = False
+        self.safe = Safe({}, {}, base=Path("/"))
 
     def names(self) -> tuple[str, ...]:
         """Return all names."""
@@ -47,6 +51,14 @@ class FakeDirectory:
         self.group(name)
         del self.groups[name]
         self.removed.append((name, delete))
+
+    async def secrets(self) -> tuple[SecretStatus, ...]:
+        """Return what the safe says."""
+        return self.safe.status()
+
+    async def set_secret(self, name: str, value: str) -> SecretStatus:
+        """Store in the safe."""
+        return self.safe.put(name, value)
 
     async def status(self) -> HostView:
         """Return the host at a glance."""

@@ -9,24 +9,32 @@ import asyncio
 import msgspec
 
 from host.errors import NotFound
+from host.gate.checking import Checked, Verdict
 from host.groups.port import (
     ApprovalView,
     Draft,
     EventView,
     Found,
+    GrantView,
     GroupView,
     LaneView,
     Placement,
     Queued,
+    Revoked,
     Say,
+    ServerDetail,
+    ServerView,
     Settlement,
     Stopped,
+    SuggestionView,
     TurnView,
     Verified,
     Watched,
+    Wider,
 )
 from host.record.events import ApprovalSettled, MessageReceived, StopRequested
 from host.stops import Outcome, Reason
+from host.vault.masking import Masker
 from lanes.events import MessageDropped, MessagePlaced, MessageReleased
 from tests.integration.panel.hand_written import HandWrittenJournal, now
 
@@ -36,13 +44,20 @@ class FakeGroup(HandWrittenJournal):
 
     def __init__(self, name: str = "main") -> None:
         super().__init__(name)
+        self.masker = Masker()
         self.settled: dict[str, str] = {}
+        self.wider: dict[str, Wider] = {}  # answers that stand for later calls, by question
+        self.standing: dict[str, GrantView] = {}
+        self.proposals: tuple[SuggestionView, ...] = ()
         self.queued: dict[str, Queued] = {}
+        self.servers: dict[str, ServerDetail] = {}
+        self.released: list[tuple[str, str, str]] = []  # server, digest, by
         self.keys: dict[str, Placement] = {}
         self.looks = 0  # that ever waited
         self.watching = 0  # looks that wait at this moment
         self.watchers = asyncio.Condition()  # notified when that number changes
         self.failure: Exception | None = None
+        self.leak = ""
         self.daily_cost_usd: float | None = 5.0
         self._hanging: asyncio.Event | None = None
 
@@ -113,6 +128,7 @@ class FakeGroup(HandWrittenJournal):
             daily_cost_usd=self.daily_cost_usd,
             last_failures=tuple(turn for turn in await self.turns(10, "") if turn.outcome in {"failed", "partial"}),
             last_seq=len(self.journal),
+            leak=self.leak,
         )
 
     async def events(self, after: int, limit: int) -> tuple[EventView, ...]:
@@ -158,8 +174,12 @@ class FakeGroup(HandWrittenJournal):
         """Return the questions that wait."""
         return tuple(self.waiting.values())
 
-    async def settle(self, approval: str, *, verdict: str, by: str, text: str) -> Settlement:
+    async def settle(
+        self, approval: str, *, verdict: str, by: str, text: str, wider: Wider | None = None
+    ) -> Settlement:
         """Answer a question; the first answer wins."""
+        if wider is not None:
+            self.wider[approval] = wider
         if approval in self.settled:
             return Settlement(id=approval, settled=False, verdict=self.settled[approval], by=by)
         if approval not in self.waiting:
@@ -167,6 +187,23 @@ class FakeGroup(HandWrittenJournal):
             raise NotFound(message)
         await self._answer(approval, verdict, by, text)
         return Settlement(id=approval, settled=True, verdict=verdict, by=by)
+
+    async def grants(self) -> tuple[GrantView, ...]:
+        """Return the standing answers."""
+        return tuple(self.standing.values())
+
+    async def revoke(self, grant: str, by: str) -> Revoked:
+        """Take a standing answer back."""
+        del by
+        return Revoked(id=grant, revoked=self.standing.pop(grant, None) is not None)
+
+    async def check_commands(self, commands: tuple[str, ...]) -> tuple[Checked, ...]:
+        """Let everything be asked."""
+        return tuple(Checked(verdict=Verdict.ASK, rule="default:execute", reason=each) for each in commands)
+
+    async def suggestions(self) -> tuple[SuggestionView, ...]:
+        """Propose what a test put here."""
+        return self.proposals
 
     async def queue(self) -> tuple[Queued, ...]:
         """Return the messages that wait."""
@@ -184,6 +221,27 @@ class FakeGroup(HandWrittenJournal):
         self._queued(message)
         await self.append(MessageDropped(message=message, why=f"dropped by {by}"))
 
+    async def tool_servers(self) -> tuple[ServerView, ...]:
+        """Return the servers that a test put there."""
+        return tuple(detail.server for detail in self.servers.values())
+
+    async def tool_server(self, server: str) -> ServerDetail:
+        """Return one of them."""
+        if server not in self.servers:
+            message = f"group {self.name} has no tool server {server!r}"
+            raise NotFound(message)
+        return self.servers[server]
+
+    async def release_tools(self, server: str, digest: str, by: str) -> ServerView:
+        """Let what is held be used."""
+        detail = await self.tool_server(server)
+        self.released.append((server, digest, by))
+        view = msgspec.structs.replace(detail.server, state="in use", held_digest="", tools=len(detail.held_tools))
+        self.servers[server] = ServerDetail(
+            server=view, tools=detail.held_tools, left_out=(), held_tools=(), held_left_out=()
+        )
+        return view
+
     async def search(self, text: str, limit: int) -> tuple[Found, ...]:
         """Find `text` in what people said."""
         hits = [event for event in reversed(self.journal) if text in str(event.data.get("text", ""))]
@@ -195,6 +253,10 @@ class FakeGroup(HandWrittenJournal):
     async def verify(self) -> Verified:
         """Say that all is well."""
         return Verified(ok=True, events=len(self.journal), first_bad_seq=0, detail="")
+
+    async def mask(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """Mask as a group does."""
+        return tuple(self.masker.text(text) for text in texts)
 
     async def instructions(self) -> dict[str, str]:
         """Return what the model is told."""

@@ -9,6 +9,7 @@ import msgspec
 
 from host.groups.port import ApprovalView, Draft, EventView
 from host.passport import Effect
+from host.policy.grants import Scope, keys, kind_key
 from host.record.events import (
     Account,
     ApprovalAsked,
@@ -18,6 +19,7 @@ from host.record.events import (
     GroupEvent,
     MessageEntered,
     MessageReceived,
+    Part,
     RequestSent,
     ResponseReceived,
     TurnEnded,
@@ -177,8 +179,10 @@ class HandWrittenJournal:
         arguments: dict[str, Any],
         *,
         question: str = "approval",
+        scopes: tuple[str, ...] = ("once",),
+        parts: tuple[Part, ...] = (),
     ) -> None:
-        """Put a question to the operator."""
+        """Put a question to the operator; the widest scope of several is the proposed one."""
         asked = ApprovalAsked(
             turn=self.turn,
             approval=approval,
@@ -189,8 +193,10 @@ class HandWrittenJournal:
             arguments=arguments,
             what_may_happen="The command runs in the group's sandbox and may change files of its workspace.",
             doing="I will run the tests to see what fails.",
-            scopes=("once",),
+            scopes=scopes,
             timeout_seconds=300,
+            parts=parts,
+            proposed=scopes[-1],
             expires_at=(dt.datetime.now(dt.UTC) + dt.timedelta(minutes=5)).isoformat(),
         )
         self.waiting[approval] = ApprovalView(
@@ -207,6 +213,8 @@ class HandWrittenJournal:
             scopes=asked.scopes,
             asked_at=now(),
             expires_at=asked.expires_at,
+            proposed=asked.proposed,
+            covers={scope: keys(Scope(scope), parts, kind_key(tool, effect)) for scope in scopes if scope != "once"},
         )
         await self.append(asked)
 

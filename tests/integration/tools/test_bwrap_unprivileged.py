@@ -93,3 +93,12 @@ def test_an_ordinary_user_s_cancelled_command_is_gone(report: dict[str, Any]) ->
     assert cancelled
     assert seconds < 1
     assert gone("sleep", "67")
+
+
+@pytest.mark.clause("BOX-2")
+def test_an_ordinary_user_s_commands_have_the_one_door(report: dict[str, Any]) -> None:
+    """A listed host is reached, another one and a plain address are refused in words."""
+    said, verdicts = report["door"]
+    assert said.startswith("helloElis did not carry this connection: evil.example is not on the list of hosts")
+    assert "203.0.115.7 is an address; hosts are reached by name only" in said
+    assert verdicts == ["carried", "refused", "refused"]

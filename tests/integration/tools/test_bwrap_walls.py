@@ -75,7 +75,8 @@ async def test_the_environment_is_built_and_not_inherited(sandbox: BwrapSandbox)
     assert variables.pop("LENT") == "value with space"
     assert variables["HOME"] == "/workspace"
     assert set(variables) == {
-        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR", "XDG_CACHE_HOME", "PWD", "SHLVL",
+        "PATH", "PYTHONPATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TMPDIR", "XDG_CACHE_HOME", "PWD",
+        "SHLVL",
     }  # fmt: skip
     assert finished.output.count("value with space") == 1
     assert "planted" not in finished.output

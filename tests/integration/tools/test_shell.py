@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 
 import msgspec
+import psutil
 import pytest
 
 from host.config.settings import SandboxSettings
@@ -79,15 +80,38 @@ async def test_a_command_runs_in_the_folder_that_it_names(scope: Scope, place: P
 
 
 @pytest.mark.clause("CTX-3")
-async def test_long_output_is_told_from_both_ends_with_the_way_to_the_rest(scope: Scope) -> None:
-    """Nothing is cut silently."""
+async def test_long_output_is_kept_whole_in_a_file_and_told_from_both_ends(scope: Scope, place: Place) -> None:
+    """Nothing is cut, and nothing has to be run again."""
     result = await shell(scope, "seq 1 100000")
-    assert len(result.text.encode()) < ANSWER_BYTES + 300
-    assert result.text.startswith("exit code 0\n1\n2\n")
-    assert result.text.endswith("\n99999\n100000")
-    assert (
-        "bytes are left out here. To see them run the command again with '> out.txt 2>&1' and read_file" in result.text
-    )
+    assert result.text == "exit code 0"
+    assert result.kept is not None
+    assert len(result.kept.excerpt.encode()) < ANSWER_BYTES
+    assert "First lines:\n1\n2\n" in result.kept.excerpt
+    assert result.kept.excerpt.endswith("\n99999\n100000")
+    assert "100000 lines, 588895 bytes" in result.kept.where
+    kept = (place.workspace / "outputs" / "t1-1.0.txt").read_text()
+    assert kept == "".join(f"{number}\n" for number in range(1, 100_001))
+
+
+@pytest.mark.clause("CTX-3")
+async def test_much_output_fills_the_file_and_not_the_memory(scope: Scope, place: Place) -> None:
+    """It is written while it comes; the command is no faster than that."""
+    before = psutil.Process().memory_info().rss
+    result = await shell(scope, f"yes {'x' * 1023} | head -c {40 << 20}", seconds=100)
+    assert result.kept is not None
+    assert psutil.Process().memory_info().rss - before < 24 << 20
+    assert (place.workspace / "outputs" / "t1-1.0.txt").stat().st_size == 40 << 20
+    assert [path.name for path in (place.workspace / "outputs").iterdir()] == ["t1-1.0.txt"]
+
+
+@pytest.mark.clause("CTX-3")
+async def test_output_that_cannot_be_kept_is_said_to_be_lost(scope: Scope, place: Place) -> None:
+    """A link in the folder's place is not followed."""
+    (place.workspace / "outputs").symlink_to(place.top)
+    result = await shell(scope, "seq 1 100000")
+    assert result.kept is not None
+    assert "could not be kept in a file: 'outputs' in the workspace must be a plain folder" in result.kept.where
+    assert not list(place.top.glob("t1-*"))
 
 
 async def test_a_limit_that_was_reached_is_told(scope: Scope) -> None:

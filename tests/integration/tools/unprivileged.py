@@ -7,8 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from browser.network import Network, Streams
 from host.tools import cgroups
 from host.tools.bwrap import BwrapSandbox
+from host.tools.egress import Egress, Outside
 from host.tools.jail import Jail
 from host.tools.limits import Limits
 
@@ -38,6 +40,34 @@ COMMANDS = {
 }
 
 
+async def _through_the_door(jail: Jail) -> list[Any]:
+    """Run a command with a list of hosts in a world of one server; return what it wrote, and the verdicts told."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+        writer.close()
+
+    async def resolve(_host: str) -> list[str]:
+        return ["203.0.115.7"]
+
+    async def connect(_address: str, _port: int) -> Streams:
+        return await asyncio.open_connection(*server.sockets[0].getsockname())
+
+    told: list[str] = []
+    outside = Outside(network=Network(resolve=resolve, connect=connect))
+    egress = Egress(
+        ("example.org",), group="main", on_connection=lambda made: told.append(made.verdict.value), outside=outside
+    )
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        command = "curl -sS http://files.example.org/; curl -sS http://evil.example/; curl -sS http://203.0.115.7/"
+        sandbox = BwrapSandbox(jail.roots, limits=LIMITS, egress=egress)
+        finished = await sandbox.run(command, cwd=".", timeout_seconds=60, environment={}, caller="t1:1.0")
+    egress.close()
+    return [finished.output, told]
+
+
 async def main(workspace: Path) -> dict[str, Any]:
     """Run everything and say what came of it."""
     jail = Jail.open(workspace, {})
@@ -46,6 +76,7 @@ async def main(workspace: Path) -> dict[str, Any]:
     for name, command in COMMANDS.items():
         finished = await sandbox.run(command, cwd=".", timeout_seconds=60, environment={})
         report[name] = [finished.exit_code, finished.output, list(finished.notes)]
+    report["door"] = await _through_the_door(jail)
     begun = asyncio.Event()
     command = "setsid nohup sleep 67 & echo x; sleep 67"
     running = asyncio.ensure_future(

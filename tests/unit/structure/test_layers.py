@@ -30,7 +30,19 @@ LAYERS = {
     "app": 8,
     "cli": 9,
 }
-HOMES = {"ray": "host/groups/actor.py", "litestar": "host/panel/", "xllamacpp": "host/services/embedded_model.py"}
+HOMES = {
+    "httpcore2": "host/tools/web_exchange.py",
+    "packaging": "host/config/packages.py",
+    "PIL": "host/tools/image_child.py",
+    "ray": "host/groups/actor.py",
+    "mcp": "host/tools/servers/",
+    "mcp_types": "host/tools/servers/",
+    "jsonschema": "host/tools/servers/schema.py",
+    "litestar": "host/panel/",
+    "keyring": "host/vault/keychain.py",
+    "xllamacpp": "host/services/embedded_model.py",
+    "tree_sitter_bash": "host/policy/shell/syntax.py",
+}
 
 
 def python_files() -> list[Path]:

@@ -1,12 +1,14 @@
 """The chat of a group in a real Chromium: streaming, calls, messages, questions, Stop."""
 
 import asyncio
+import datetime as dt
 import json
 
 import pytest
 from playwright.async_api import expect
 
 from host.passport import Effect
+from host.record.events import Part
 from host.stops import Outcome, Reason
 from tests.integration.panel.browser.visiting import PHONE, Visitor, say
 from tests.integration.panel.conftest import BOUND_SECONDS, Panel
@@ -119,9 +121,31 @@ async def test_a_question_is_allowed_where_it_stands(visitor: Visitor, panel: Pa
     ):
         await expect(card).to_contain_text(words)
     assert await card.locator(".arguments pre").text_content() == "make  test # 'x'"
-    await card.get_by_role("button", name="Allow once").click()
+    await card.get_by_role("button", name="Allow", exact=True).click()
     await expect(page.locator(".verdict")).to_have_text("allowed by the operator")
     assert panel.main.settled == {"a1": "allowed"}
+
+
+@pytest.mark.clause("APR-1", "PAN-5")
+@pytest.mark.parametrize("where", ["/", "/groups/main"])
+async def test_an_answer_can_stand_for_later_calls(visitor: Visitor, panel: Panel, where: str) -> None:
+    """The card offers how far and for how long, says what that would cover, and names the proposed reach."""
+    await panel.main.begin("publish")
+    push = Part(exact="execute:command:git push origin main", under=("execute:command:git push",))
+    scopes = ("once", "target", "under")
+    await panel.main.ask("a1", "1.0", "shell", Effect.EXECUTE, {"command": "git push"}, scopes=scopes, parts=(push,))
+    page = await visitor.open(where)
+    card = page.locator("[data-question='a1']")
+    await expect(card.locator(".question-hint")).to_contain_text("git push” would have spared the last questions")
+    await expect(card.get_by_label("For how long")).to_be_hidden()
+    await card.locator(".question-reach select").first.select_option("under")
+    await card.get_by_label("For how long").select_option("24")
+    await card.get_by_role("button", name="Allow", exact=True).click()
+    await expect(card).to_have_count(0)
+    wider = panel.main.wider["a1"]
+    assert wider.scope == "under"
+    hours = (dt.datetime.fromisoformat(wider.until) - dt.datetime.now(dt.UTC)).total_seconds() / 3600
+    assert 23.9 < hours < 24.1
 
 
 @pytest.mark.clause("APR-2", "PAN-4")

@@ -47,11 +47,19 @@ async def test_the_overview_is_live_and_answers_questions(visitor: Visitor, pane
     await panel.main.ask("a1", "1.0", "shell", Effect.EXECUTE, {"command": "make"})
     await expect(page.get_by_role("heading", name="Waiting for you")).to_be_visible()
     await expect(page).to_have_title("(1) Overview · home · Elis")
-    await page.get_by_role("button", name="Allow once").click()
+    await page.get_by_role("button", name="Allow", exact=True).click()
     await expect(page.locator("[data-question]")).to_have_count(0)
     await panel.main.stop("chat", all_lanes=False, by="api")
     await expect(card.locator(".failures")).to_contain_text("stopped")
     await expect(card).to_contain_text("$0.01 of $5.00 today")
+
+
+@pytest.mark.clause("POL-8")
+async def test_a_way_on_which_data_could_leave_is_named_on_the_groups_card(visitor: Visitor, panel: Panel) -> None:
+    """With the setting that closes it; a group without one says nothing."""
+    panel.main.leak = 'It reads files. To close this way: [groups.main.policy] send = "ask".'
+    page = await visitor.open("/")
+    await expect(page.locator(".card-leak")).to_have_text(panel.main.leak)
 
 
 async def test_many_tabs_share_one_overview_stream(visitor: Visitor, panel: Panel) -> None:
@@ -237,7 +245,7 @@ async def test_everything_works_by_keyboard(visitor: Visitor, panel: Panel) -> N
     await page.keyboard.press("ArrowRight")
     await expect(page.get_by_role("radio", name="Later")).to_be_checked()
     await panel.main.ask("a1", "1.0", "shell", Effect.EXECUTE, {"command": "make"})
-    allow = page.get_by_role("button", name="Allow once")
+    allow = page.get_by_role("button", name="Allow", exact=True)
     await expect(allow).to_be_visible()
     await tab_to(page, allow)
     await page.keyboard.press("Enter")

@@ -13,7 +13,7 @@ from host.passport import Decision
 
 HOME = Path("/home/somebody/.elis")
 NOWHERE = Path("/nonexistent/policy.toml")
-TOOLS = ("ask_person", "read_file", "shell", "write_file")
+TOOLS = ("ask_person", "http", "read_file", "shell", "write_file")
 MODEL = '[models.main]\nprovider = "openai"\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "m"\n'
 GROUP = "[groups.main]\n"
 
@@ -32,6 +32,9 @@ def refusal(text: str, kind: type[Exception] = SettingsError) -> str:
 
 WRONG = [
     # text, key, what is wrong, remedy
+    (GROUP + "[groups.main.policy]\ndeny_commands = 'rm'\n", "policy.deny_commands", "a list of texts", "git push"),
+    (GROUP + "[groups.main.policy]\ndeny_commands = ['*']\n", "policy.deny_commands", "names no command", "git push"),
+    (GROUP + "[groups.main.policy]\ndeny_commands = [1]\n", "policy.deny_commands", "names no command", "git push"),
     ("[hsot]\n" + GROUP, "hsot", "unknown key", "did you mean `host`"),
     ('[host]\nnmae = "x"\n' + GROUP, "host.nmae", "unknown key", "did you mean `name`"),
     (GROUP + "[groups.main.budget]\ntokns = 1\n", "groups.main.budget.tokns", "unknown key", "did you mean `tokens`"),
@@ -99,6 +102,40 @@ WRONG = [
     (GROUP + "[groups.main.daily]\ncost_usd = 0\n", "groups.main.daily.cost_usd", "more than 0", "inf"),
     (GROUP + "[groups.main.approvals]\ntimeout_seconds = 0\n", "approvals.timeout_seconds", "no time", "a year"),
     (GROUP + "[groups.main.approvals]\ntimeout_seconds = inf\n", "approvals.timeout_seconds", "no time", "a year"),
+    (GROUP + "[groups.main.sandbox]\nnetwork = ['*']\n", "sandbox.network", "no public host name", "example.org"),
+    (GROUP + "[groups.main.sandbox]\nnetwork = ['']\n", "sandbox.network", "no public host name", "example.org"),
+    (
+        GROUP + "[groups.main.sandbox]\nnetwork = ['https://example.org']\n",
+        "sandbox.network",
+        "no public host name",
+        "example.org",
+    ),
+    (
+        GROUP + "[groups.main.sandbox]\nnetwork = ['example.org/path']\n",
+        "sandbox.network",
+        "no public host name",
+        "example.org",
+    ),
+    (
+        GROUP + "[groups.main.sandbox]\nnetwork = ['127.0.0.1']\n",
+        "sandbox.network",
+        "no public host name",
+        "example.org",
+    ),
+    (
+        GROUP + "[groups.main.sandbox]\nnetwork = ['localhost']\n",
+        "sandbox.network",
+        "no public host name",
+        "example.org",
+    ),
+    (GROUP + "[groups.main.sandbox]\nnetwork = ['com']\n", "sandbox.network", "no public host name", "example.org"),
+    (
+        GROUP + "[groups.main.sandbox]\nnetwork = ['example.org:0']\n",
+        "sandbox.network",
+        "no public host name",
+        "example.org",
+    ),
+    (GROUP + "[groups.main.sandbox]\nnetwork = ['a b']\n", "sandbox.network", "no public host name", "example.org"),
     (GROUP + "[groups.main.lanes]\nsubagents = 0\n", "groups.main.lanes.subagents", "at least 1", "subagents = 3"),
     (GROUP + 'folders.docs = { path = "docs" }\n', "groups.main.folders.docs.path", "not a full path", "from /"),
     (GROUP + 'folders.docs = { path = "/" }\n', "folders.docs.path", "host's own folder", "neither holds it"),
@@ -125,24 +162,18 @@ def test_an_error_names_the_key_what_is_wrong_the_remedy_and_the_file(
     assert remedy in after
 
 
+CONTAINER = GROUP + "[groups.main.sandbox]\nbackend = 'container'\nimage = 'localhost/tools:1'\n"
 LATER = [
-    (GROUP + "[mcp.files]\ncommand = ['x']\n", "mcp"),
     ("[nats]\nurl = 'tls://nats.example.org:4222'\n" + GROUP, "nats"),
     ("[telemetry]\nendpoint = 'http://127.0.0.1:4318'\n" + GROUP, "telemetry"),
     (MODEL + "fallback = 'main'\n" + GROUP, "models.main.fallback"),
     (GROUP + "[groups.main.a2a]\nmax_depth = 4\n", "groups.main.a2a"),
     (GROUP + "[groups.main.browser]\nallow = []\n", "groups.main.browser"),
-    (GROUP + "[groups.main.policy]\ndeny_commands = ['git push *']\n", "groups.main.policy.deny_commands"),
-    (GROUP + "[groups.main.policy]\nhttp = 'deny'\n", "groups.main.policy.http"),
+    (GROUP + "[groups.main.policy]\nbrowse = 'deny'\n", "groups.main.policy.browse"),
     (GROUP + "[groups.main.approvals]\nassisted = true\n", "groups.main.approvals.assisted"),
-    (GROUP + "[groups.main.sandbox]\nbackend = 'container'\n", "groups.main.sandbox.backend"),
+    (CONTAINER + "network = ['example.org']\n", "groups.main.sandbox.network"),
+    (CONTAINER + "packages = ['requests']\n", "groups.main.sandbox.packages"),
     (GROUP + "[groups.main.sandbox]\nbackend = 'ssh'\n", "groups.main.sandbox.backend"),
-    (GROUP + "[groups.main.sandbox]\nnetwork = ['example.org']\n", "groups.main.sandbox.network"),
-    (GROUP + "[groups.main.sandbox]\npackages = ['requests']\n", "groups.main.sandbox.packages"),
-    (GROUP + "[secrets.x]\nref = 'keyring:elis/github'\n", "secrets.x.ref"),
-    (GROUP + "[secrets.x]\nref = 'op:vault/item'\n", "secrets.x.ref"),
-    (GROUP + "[secrets.x]\nref = 'bw:item'\n", "secrets.x.ref"),
-    (GROUP + "[secrets.x]\nref = 'pass:item'\n", "secrets.x.ref"),
 ]
 
 
@@ -160,16 +191,6 @@ def test_what_asks_for_nothing_beyond_this_version_is_accepted() -> None:
     """Later keys with the value that changes nothing do no harm."""
     read = settings(GROUP + "[groups.main.sandbox]\nnetwork = []\n[groups.main.approvals]\nassisted = false\n")
     assert read.groups["main"].sandbox.network == ()
-
-
-@pytest.mark.clause("POL-3")
-def test_an_administrators_file_keeps_the_host_from_starting(tmp_path: Path) -> None:
-    """A file that narrows and is not enforced is refused, naming it; so is one that cannot be looked at."""
-    (tmp_path / "policy.toml").write_text("[policy]\n")
-    with pytest.raises(Unsupported, match=r"policy\.toml exists"):
-        module.parse(GROUP.encode(), HOME / "elis.toml", TOOLS, administrator=tmp_path / "policy.toml")
-    with pytest.raises(Unsupported, match="cannot be told"):
-        module.parse(GROUP.encode(), HOME / "elis.toml", TOOLS, administrator=Path("/" + "x" * 300))
 
 
 SECRETS = [
@@ -201,6 +222,40 @@ def test_a_secret_that_the_host_itself_uses_cannot_be_lent() -> None:
     message = refusal(MODEL + 'api_key = "env:KEY"\n' + GROUP + '[secrets.x]\nref = "env:KEY"\ntools = ["shell"]\n')
     assert "secrets.x.ref" in message
     assert "models.main" in message
+
+
+OWN = [
+    ("file:key", "file:/home/somebody/.elis/x/../key"),
+    ("op://Work/OpenAI/key", "op:work/openai/KEY"),
+    ("keyring:elis/openai", "keyring:elis /openai"),
+    ("pass:a/b", "pass:/a/b"),
+    ("bw:openai", "bw:password/OpenAI"),
+]
+
+
+@pytest.mark.clause("SEC-1")
+@pytest.mark.parametrize(("used", "lent"), OWN)
+def test_another_spelling_of_what_the_host_uses_cannot_be_lent_either(used: str, lent: str) -> None:
+    """The secret is what it is, however it is written."""
+    message = refusal(MODEL + f'api_key = "{used}"\n' + GROUP + f'[secrets.x]\nref = "{lent}"\ntools = ["shell"]\n')
+    assert "secrets.x.ref" in message
+    assert "models.main" in message
+
+
+@pytest.mark.clause("SEC-1", "SEC-3")
+@pytest.mark.parametrize("ref", ["file:token", "file:keys/ray", "env:BW_SESSION", "keyring:elis-host/main"])
+def test_what_belongs_to_the_host_itself_cannot_be_lent(ref: str) -> None:
+    """Its token, its keys, and what it opens vaults with."""
+    assert "of the host itself" in refusal(GROUP + f'[secrets.x]\nref = "{ref}"\n') or "opens a vault" in refusal(
+        GROUP + f'[secrets.x]\nref = "{ref}"\n'
+    )
+
+
+@pytest.mark.clause("SEC-1")
+@pytest.mark.parametrize("ref", ["keyring:elis/github", "op://Work/GitHub/token", "bw:github", "pass:web/github"])
+def test_every_kind_of_reference_is_accepted(ref: str) -> None:
+    """Without asking any vault."""
+    assert settings(GROUP + f'[secrets.x]\nref = "{ref}"\n').secrets["x"].ref == ref
 
 
 def test_a_syntax_error_gives_line_and_column() -> None:
@@ -268,6 +323,7 @@ everything = "allow"
 timeout_seconds = 20
 [groups.main.sandbox]
 backend = "none"
+network = ["example.org", "=id.example.net", "git.example.org:8443"]
 [groups.main.lanes]
 queue = 3
 [secrets.github]
@@ -281,6 +337,7 @@ hosts = ["api.github.com"]
     assert group.policy.choices == {"read": Decision.ALLOW, "shell": Decision.DENY}
     assert (group.policy.unattended, group.policy.everything) == ("deny", "allow")
     assert group.folders["docs"].mode == "write"
+    assert group.sandbox.network == ("example.org", "=id.example.net", "git.example.org:8443")
     assert read.models["main"].price is not None
     assert read.models["main"].price.input == 1.0
     assert read.secrets["github"].hosts == ("api.github.com",)

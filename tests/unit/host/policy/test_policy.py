@@ -1,46 +1,48 @@
 """The policy of a group: which rule decides a call."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 import pytest
 
+from host.config.administrator import Administrator
+from host.config.live import PolicyNow
 from host.config.settings import GroupSettings, PolicySettings
-from host.passport import Decision, Effect, Passport, Replay
-from host.policy.policy import BARE, MAY_HAPPEN, OPERATOR, Policy, default_by_risk
+from host.passport import Decision, Effect
+from host.policy.policy import BARE, MAY_HAPPEN, OPERATOR, Call, Policy, Ruling, default_by_risk
+from host.record.events import Part
 from host.tools.catalogue import tools_of
 
 ALLOW, ASK, DENY = Decision.ALLOW, Decision.ASK, Decision.DENY
+PUSH = Part(exact="command:git push", under=())
 
 
-class Nothing(msgspec.Struct, forbid_unknown_fields=True):
-    """No arguments."""
+def call(tool: str = "tool", effect: Effect = Effect.SEND, **what: Any) -> Call:
+    """A call with the default of its risk."""
+    usual = Call(tool=tool, effect=effect, default=default_by_risk(effect, reversible=True), principal=OPERATOR)
+    return msgspec.structs.replace(usual, **what)
 
 
-def passport(name: str = "tool", effect: Effect = Effect.SEND, default: Decision | None = None) -> Passport:
-    """A passport with the default of its risk."""
-    return Passport(
-        name=name,
-        summary="Does something.",
-        arguments=Nothing,
-        effect=effect,
-        reversible=True,
-        parallel=False,
-        default=default or default_by_risk(effect, reversible=True),
-        timeout_seconds=1,
-        masks=frozenset(),
-        replay=Replay.EFFECT,
-        network=False,
-        paths=frozenset(),
-        lendable=False,
-        needs=frozenset(),
-        promises_content=False,
-        failures=(),
-    )
+def pushes(pattern: str) -> bool:
+    """Say which pattern of a denied command fits."""
+    return pattern == "git push *"
 
 
-def policy(choices: dict[str, Decision] | None = None, everything: str = "ask", *, bare_shell: bool = False) -> Policy:
-    """A policy with these choices."""
-    settings = msgspec.convert({"everything": everything, "choices": choices or {}}, PolicySettings)
-    return Policy(settings, bare_shell=bare_shell)
+def ruled(
+    the_call: Call,
+    choices: dict[str, Decision] | None = None,
+    *,
+    granted: Mapping[str, str] | None = None,
+    administrator: Administrator | None = None,
+    broken: str = "",
+    unreadable: str = "",
+    **settings: Any,
+) -> Ruling:
+    """Decide a call under these settings."""
+    group = msgspec.convert({"choices": choices or {}, **settings}, PolicySettings)
+    now = PolicyNow(group=group, administrator=administrator or Administrator(), broken=broken, unreadable=unreadable)
+    return Policy(lambda: now).decide(the_call, lambda: granted or {})
 
 
 @pytest.mark.clause("POL-1", "POL-2")
@@ -62,8 +64,44 @@ def test_a_deny_wins_wherever_it_stands_then_the_tool_then_the_class(
     choices: dict[str, Decision], decision: Decision, rule: str
 ) -> None:
     """The order of decisions, with the rule that decided."""
-    ruling = policy(choices).decide(passport(), OPERATOR)
+    ruling = ruled(call(), choices)
     assert (ruling.decision, ruling.rule) == (decision, rule)
+
+
+ORDER = [
+    # what stands beside each other, in the order of POL-1, and the rule that must win
+    ("floor", "floor:wipe"),
+    ("administrator-deny", "administrator:tool:tool"),
+    ("group-deny", "class:send"),
+    ("deny-command", "deny_commands:git push *"),
+    ("administrator-ask", "administrator:class:send"),
+    ("grant", "grant:g1"),
+    ("ask", "tool:tool"),
+]
+
+
+@pytest.mark.clause("POL-1")
+@pytest.mark.parametrize("first", range(len(ORDER)))
+def test_the_order_is_that_of_the_clause(first: int) -> None:
+    """Take away from the top, and the next one decides."""
+    there = {name for name, _ in ORDER[first:]}
+    administrator: dict[str, Decision] = {}
+    if "administrator-deny" in there:
+        administrator["tool"] = DENY
+    if "administrator-ask" in there:
+        administrator["send"] = ASK
+    ruling = ruled(
+        call(
+            floor="wipe" if "floor" in there else "",
+            parts=(PUSH,),
+            fits=pushes,
+        ),
+        {"tool": ASK, **({"send": DENY} if "group-deny" in there else {})},
+        deny_commands=("rm *", "git push *") if "deny-command" in there else (),
+        administrator=Administrator(choices=administrator),
+        granted={PUSH.exact: "g1"} if "grant" in there else {},
+    )
+    assert ruling.rule == ORDER[first][1]
 
 
 @pytest.mark.clause("POL-2")
@@ -99,46 +137,86 @@ def test_the_tools_of_a_group_declare_the_default_of_their_risk() -> None:
 @pytest.mark.clause("POL-2")
 def test_a_passport_that_denies_by_default_asks() -> None:
     """Deny is a person's word, never a default."""
-    assert policy().decide(passport(default=DENY), OPERATOR).decision is ASK
+    assert ruled(call(default=DENY)).decision is ASK
 
 
 @pytest.mark.clause("POL-3")
 @pytest.mark.parametrize("principal", ["", "somebody", "Operator", "operator "])
 def test_for_somebody_unknown_everything_is_refused(principal: str) -> None:
     """Also what reads, also when all is allowed."""
-    ruling = policy({"read": ALLOW}, "allow").decide(passport(effect=Effect.READ), principal)
+    ruling = ruled(call(effect=Effect.READ, principal=principal), {"read": ALLOW}, everything="allow")
     assert (ruling.decision, ruling.rule) == (DENY, "principal")
 
 
-@pytest.mark.clause("POL-4")
-def test_let_it_run_turns_asks_into_allows_and_leaves_denials() -> None:
-    """`everything = "allow"` answers every ask but overrules no deny."""
-    running = policy({"spend": DENY, "destroy": ASK}, "allow")
-    assert running.decide(passport(), OPERATOR).rule == "everything"
-    assert running.decide(passport(effect=Effect.DESTROY), OPERATOR).decision is ALLOW
-    assert running.decide(passport(effect=Effect.SPEND), OPERATOR).decision is DENY
+@pytest.mark.clause("POL-3")
+def test_an_administrators_file_that_cannot_be_read_stops_everything() -> None:
+    """What it forbids is not known, so nothing is done."""
+    ruling = ruled(call(effect=Effect.READ), everything="allow", unreadable="Permission denied")
+    assert (ruling.decision, ruling.rule) == (DENY, "administrator:unreadable")
 
 
-@pytest.mark.clause("POL-4", "BOX-3")
-@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.clause("POL-3")
+@pytest.mark.parametrize("effect", [Effect.READ, Effect.SEND])
+@pytest.mark.parametrize("granted", [{}, {"kind:tool:read": "g", "kind:tool:send": "g"}])
+def test_settings_that_broke_while_the_host_runs_turn_every_allow_into_ask(
+    effect: Effect, granted: dict[str, str]
+) -> None:
+    """By class, by grant, by "let it run": until the file is mended a person is asked."""
+    for choices in ({}, {effect.value: ALLOW}):
+        assert ruled(call(effect=effect), choices, granted=granted, everything="allow", broken="x").decision is ASK
+
+
+@pytest.mark.clause("POL-4", "POL-9")
+def test_let_it_run_turns_asks_into_allows_and_leaves_denials_and_the_floor() -> None:
+    """`everything = "allow"` answers every ask, also what always asks, but overrules no deny."""
+    choices = {"spend": DENY, "destroy": ASK}
+    assert ruled(call(), choices, everything="allow").rule == "everything"
+    assert ruled(call(effect=Effect.DESTROY), choices, everything="allow").decision is ALLOW
+    assert ruled(call(once_only="raises-rights"), choices, everything="allow").decision is ALLOW
+    assert ruled(call(once_only="unclear-command", unclear=True), choices, everything="allow").decision is ASK
+    assert ruled(call(effect=Effect.SPEND), choices, everything="allow").decision is DENY
+    assert ruled(call(floor="wipe"), choices, everything="allow").decision is DENY
+    assert ruled(call(fits=pushes), everything="allow", deny_commands=("git push *",)).decision is DENY
+
+
+@pytest.mark.clause("POL-4", "POL-1")
+def test_the_administrator_can_forbid_to_let_everything_run() -> None:
+    """His ask is not lifted by a group's word, nor is any ask where he says so."""
+    asks = Administrator(choices={"send": ASK})
+    assert ruled(call(), {"send": ALLOW}, everything="allow", administrator=asks).decision is ASK
+    forbids = Administrator(never_let_run=True)
+    assert ruled(call(), everything="allow", administrator=forbids).decision is ASK
+    assert Policy(
+        lambda: PolicyNow(group=PolicySettings(), administrator=Administrator(never_park=True))
+    ).settings() == (PolicySettings(unattended="deny"))
+
+
+@pytest.mark.clause("POL-9")
+@pytest.mark.parametrize("choices", [{}, {"tool": ALLOW}, {"send": ALLOW}])
+def test_what_always_asks_asks_whatever_is_chosen_and_granted(choices: dict[str, Decision]) -> None:
+    """Raising rights, running a download, what cannot be resolved: for this once."""
+    ruling = ruled(
+        call(once_only="raises-rights", parts=(PUSH,)), choices, granted={PUSH.exact: "g", "kind:tool:send": "g"}
+    )
+    assert (ruling.decision, ruling.rule) == (ASK, "raises-rights")
+
+
+@pytest.mark.clause("BOX-6")
+def test_going_beyond_a_list_asks_unless_a_grant_stands_beside_it() -> None:
+    """Also where the class is allowed."""
+    host = Part(exact="host:api.example.org")
+    beyond = call(effect=Effect.READ, crossing="unlisted-host", parts=(host,))
+    assert ruled(beyond, {"read": ALLOW}).rule == "unlisted-host"
+    assert ruled(beyond, granted={host.exact: "g"}).decision is ALLOW
+    assert ruled(beyond, granted={beyond.kind: "g"}).decision is ASK
+
+
+@pytest.mark.clause("BOX-3")
 @pytest.mark.parametrize("choices", [{}, {"shell": ALLOW}, {"execute": ALLOW}])
 @pytest.mark.parametrize("everything", ["ask", "allow"])
-def test_every_shell_command_asks_whatever_is_chosen(everything: str, choices: dict[str, Decision], bare: bool) -> None:
-    """Commands are not parsed yet, and without a sandbox each one asks in any case."""
-    ruling = policy(choices, everything, bare_shell=bare).decide(passport("shell", Effect.EXECUTE), OPERATOR)
-    assert (ruling.decision, ruling.rule) == (ASK, "bare-shell" if bare else "unparsed-command")
-
-
-@pytest.mark.clause("POL-1")
-@pytest.mark.parametrize("choices", [{"shell": DENY}, {"execute": DENY, "shell": ALLOW}])
-def test_a_shell_that_is_denied_does_not_ask(choices: dict[str, Decision]) -> None:
-    """A deny is stronger than the question."""
-    assert policy(choices, "allow").decide(passport("shell", Effect.EXECUTE), OPERATOR).decision is DENY
-
-
-@pytest.mark.clause("POL-2", "BOX-3")
-def test_what_may_happen_says_when_there_is_no_sandbox() -> None:
-    """The person who is asked reads a different sentence for a bare command."""
-    shell = passport("shell", Effect.EXECUTE)
-    assert policy(bare_shell=True).decide(shell, OPERATOR).may_happen == BARE
-    assert policy().decide(shell, OPERATOR).may_happen == MAY_HAPPEN[Effect.EXECUTE]
+def test_without_a_sandbox_every_command_asks_whatever_is_chosen(everything: str, choices: dict[str, Decision]) -> None:
+    """Nothing lifts that, and the person reads that there is no sandbox."""
+    bare = call("shell", Effect.EXECUTE, once_only="bare-shell", bare=True)
+    ruling = ruled(bare, choices, everything=everything, granted={"kind:shell:execute": "g"})
+    assert (ruling.decision, ruling.rule, ruling.may_happen) == (ASK, "bare-shell", BARE)
+    assert ruled(call("shell", Effect.EXECUTE)).may_happen == MAY_HAPPEN[Effect.EXECUTE]

@@ -16,10 +16,12 @@ PASSPORTS = {name: tool.passport for name, tool in tools_of(GroupSettings()).ite
     [
         ("ask_person", Effect.PURE, False, Decision.ALLOW, Replay.IDEMPOTENT),
         ("edit_file", Effect.WRITE, False, Decision.ALLOW, Replay.EFFECT),
+        ("http", Effect.SEND, True, Decision.ASK, Replay.EFFECT),
+        ("install_package", Effect.EXECUTE, False, Decision.ASK, Replay.IDEMPOTENT),
         ("list_files", Effect.READ, True, Decision.ALLOW, Replay.IDEMPOTENT),
         ("read_file", Effect.READ, True, Decision.ALLOW, Replay.IDEMPOTENT),
         ("search_files", Effect.READ, True, Decision.ALLOW, Replay.IDEMPOTENT),
-        ("shell", Effect.EXECUTE, False, Decision.ASK, Replay.EFFECT),
+        ("shell", Effect.EXECUTE, True, Decision.ASK, Replay.EFFECT),
         ("write_file", Effect.WRITE, False, Decision.ALLOW, Replay.IDEMPOTENT),
     ],
 )
@@ -43,6 +45,8 @@ def test_there_are_these_tools_and_no_others() -> None:
     assert set(PASSPORTS) == {
         "ask_person",
         "edit_file",
+        "http",
+        "install_package",
         "list_files",
         "read_file",
         "search_files",
@@ -68,3 +72,17 @@ def test_a_passport_fits_its_arguments(passport: Passport) -> None:
 def test_only_ask_person_waits_for_a_person() -> None:
     """Its time is not the budget's."""
     assert [name for name, passport in PASSPORTS.items() if passport.person_waits] == ["ask_person"]
+
+
+@pytest.mark.clause("PASS-4", "PASS-2", "REC-1")
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_a_request_that_only_reads_is_treated_as_reading(method: str) -> None:
+    """GET and HEAD are of class read, run beside others, need no question and may run again; the rest sends."""
+    passport = PASSPORTS["http"]
+    arguments = msgspec.convert({"url": "https://example.org/", "method": method}, passport.arguments)
+    held = passport.for_call(arguments)
+    reads = method in {"GET", "HEAD"}
+    assert held.effect is (Effect.READ if reads else Effect.SEND)
+    assert held.parallel is held.reversible is reads
+    assert held.default is (Decision.ALLOW if reads else Decision.ASK)
+    assert held.replay is (Replay.IDEMPOTENT if reads else Replay.EFFECT)

@@ -1,0 +1,42 @@
+"""What the gate would say of a shell command, without a call: for `elis check-command` and for people who set policy.
+
+It goes the way of a real call from the analysis to the policy, so that the answer is the gate's own.
+"""
+
+import enum
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from host.gate.assessment import command_call
+from host.policy.policy import FLOOR, OPERATOR, Policy
+from host.policy.shell.analysis import analyse
+from host.tools.shell import Shell
+
+
+class Verdict(enum.StrEnum):
+    """What would become of a command."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    DENY = "deny"
+    FLOOR = "floor"  # denied in any mode
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """The verdict on one command."""
+
+    verdict: Verdict
+    rule: str  # what decided, as in the journal
+    reason: str  # in words
+
+
+def check(text: str, policy: Policy, granted: Callable[[], Mapping[str, str]], *, bare: bool) -> Checked:
+    """Return what the gate would say if the model asked for `text` in a turn of the operator's."""
+    analysis = analyse(text)
+    passport = Shell().passport.with_effect(analysis.effect)
+    ruling = policy.decide(command_call(passport, analysis, OPERATOR, bare=bare), granted)
+    on_the_floor = ruling.rule.startswith(f"{FLOOR}:")
+    verdict = Verdict.FLOOR if on_the_floor else Verdict(ruling.decision.value)
+    reason = "A rule of the settings denies it." if verdict is Verdict.DENY else analysis.reason
+    return Checked(verdict=verdict, rule=ruling.rule, reason=reason)
