@@ -3,10 +3,9 @@
 import re
 import tomllib
 from pathlib import Path
-
-import msgspec
 from typing import Any
 
+import msgspec
 import pytest
 import typer.main
 
