@@ -13,7 +13,7 @@ from host.config.home import Home
 from host.config.settings import ModelSettings, Settings
 from host.errors import SettingsError
 from host.faults import VARIABLE as FAULTS_VARIABLE
-from host.groups.assembly import Blueprint
+from host.groups.blueprint import Blueprint
 from host.models.discovery import FoundModel
 
 MAIN_MODEL: Final = "main"

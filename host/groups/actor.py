@@ -21,7 +21,8 @@ import psutil
 from host.config import token
 from host.errors import ElisError, ResourceBusy
 from host.gate.checking import Checked
-from host.groups.assembly import Blueprint, open_group
+from host.groups.assembly import open_group
+from host.groups.blueprint import Blueprint
 from host.groups.group import Group
 from host.groups.port import (
     ApprovalView,

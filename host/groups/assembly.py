@@ -17,12 +17,11 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from host.config.administrator import ADMINISTRATOR_FILE
 from host.config.home import GroupHome
 from host.config.live import LivePolicy
 from host.config.packages import PackageList
 from host.config.servers import lent_to
-from host.config.settings import GroupSettings, ModelSettings, SecretSettings, ServerSettings
+from host.config.settings import ModelSettings
 from host.context.conversation import Conversation
 from host.errors import AuditFailure, ElisError
 from host.faults import Faults, parse
@@ -30,6 +29,7 @@ from host.gate.checking import Checked, check
 from host.gate.desk import Desk
 from host.gate.pipeline import Gate, Places
 from host.gate.standing import Standing
+from host.groups.blueprint import Blueprint
 from host.groups.chat import LANE, Chat
 from host.groups.connections import Connections
 from host.groups.current import STOPPED
@@ -69,24 +69,6 @@ TURNS_READ_BACK: Final = 200  # more do not fit any window that is affordable; t
 CLOSE_SECONDS: Final = 5.0
 
 
-class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that the process of a group has to know."""
-
-    name: str
-    root: str  # the group's folder
-    run: str  # the host's run folder
-    settings: GroupSettings
-    model_name: str  # its key in the settings
-    model: ModelSettings
-    embedded_key: str  # what the embedded model's process asks for; empty for other models
-    secrets: dict[str, SecretSettings]
-    reserved: tuple[str, ...] = ()  # references that the host itself uses and no tool is lent (SEC-3)
-    faults: str  # what ELIS_FAULTS held when the host was started
-    servers: dict[str, ServerSettings] = {}  # the tool servers whose entries name this group
-    settings_file: str = ""  # elis.toml, whose policy holds as it stands at each call; empty: `settings` never change
-    administrator_file: str = str(ADMINISTRATOR_FILE)
-
-
 def open_group(blueprint: Blueprint, masker: Masker | None = None, *, outside: Outside | None = None) -> Group:
     """Open the group; raise ResourceBusy when its journal is held, AuditFailure, SettingsError or Unsupported.
 
@@ -123,20 +105,10 @@ class _Assembled:
         self.faults = faults
         self.drafts = Drafts()
         self.sink = MaskedDrafts(self.drafts, masker)
-        jail = Jail.open(home.workspace, settings.folders)
         self.egress = Egress(
             settings.sandbox.network, group=blueprint.name, on_connection=Connections(record), outside=outside
         )
-        sandbox = sandbox_from(settings.sandbox, jail.roots, self.egress)
-        sandbox.end_leftovers()
-        self.places = Places(
-            jail=jail,
-            sandbox=sandbox,
-            seen=SeenFiles(),
-            packages=PackageList(settings.sandbox.packages),
-            egress=self.egress,
-            receiver=_receiver(blueprint.model),
-        )
+        self.places = _places(blueprint, home, self.egress)
         self.standing = Standing(record)
         self.desk = Desk(record, timeout_seconds=settings.approvals.timeout_seconds, fault=faults)
         self.tools = tools_of(settings)
@@ -163,12 +135,7 @@ class _Assembled:
         self.day = Day(
             tokens=_limit(settings.daily.tokens), cost_usd=_limit(settings.daily.cost_usd), spent=self._spent_today
         )
-        self.limits = Limits(
-            tokens=settings.budget.tokens,
-            cost_usd=settings.budget.cost_usd,
-            seconds=settings.budget.seconds,
-            steps=settings.budget.steps,
-        )
+        self.limits = Limits(**msgspec.structs.asdict(settings.budget))
         self.conversation: Conversation | None = None
         self.lane = Lane(LANE)
         self.recovery = Recovery(self._recover)
@@ -394,6 +361,22 @@ class _Assembled:
 def _receiver(model: ModelSettings) -> Receiver:
     """Return what the group's model can take of a result (CTX-3, TURN-7)."""
     return Receiver(answer_bytes=answer_bytes(model.context_tokens), capabilities=frozenset(model.capabilities))
+
+
+def _places(blueprint: Blueprint, home: GroupHome, egress: Egress) -> Places:
+    """Open where the group's calls act; what an earlier process of it left running there is ended first."""
+    settings = blueprint.settings
+    jail = Jail.open(home.workspace, settings.folders)
+    sandbox = sandbox_from(settings.sandbox, jail.roots, egress)
+    sandbox.end_leftovers()
+    return Places(
+        jail=jail,
+        sandbox=sandbox,
+        seen=SeenFiles(),
+        packages=PackageList(settings.sandbox.packages),
+        egress=egress,
+        receiver=_receiver(blueprint.model),
+    )
 
 
 def _limit(limit: float | None) -> float:

@@ -14,7 +14,8 @@ import msgspec
 
 from host.config.home import GroupHome
 from host.config.settings import BudgetSettings, GroupSettings, ModelSettings
-from host.groups.assembly import Blueprint, open_group
+from host.groups.assembly import open_group
+from host.groups.blueprint import Blueprint
 from host.groups.group import Group
 from host.groups.port import EventView, Say
 from tests.bench.peers.worker import TASK, serve, write_notes

@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from host.config.settings import GroupSettings, ModelSettings
-from host.groups.assembly import Blueprint, open_group
+from host.groups.assembly import open_group
+from host.groups.blueprint import Blueprint
 from host.groups.group import Group
 from host.groups.port import EventView, Say
 

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from host.config.settings import GroupSettings, ModelSettings, SecretSettings, ServerSettings
-from host.groups.assembly import Blueprint, open_group
+from host.groups.assembly import open_group
+from host.groups.blueprint import Blueprint
 from host.groups.group import Group
 from host.groups.port import ApprovalView, EventView, Placement, Say
 from host.tools.egress import Outside

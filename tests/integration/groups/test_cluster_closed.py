@@ -9,7 +9,7 @@ import pytest
 from host.config.settings import GroupSettings, ModelSettings
 from host.errors import ResourceBusy
 from host.groups.actor import Cluster, RemoteGroup
-from host.groups.assembly import Blueprint
+from host.groups.blueprint import Blueprint
 from host.groups.port import Say
 
 
