@@ -1,4 +1,4 @@
-"""What the process of a group is told at its start: written by the composition root, built by `host.groups.assembly`."""
+"""What the process of a group is told at its start: written by `host.app`, built by `host.groups.assembly`."""
 
 import msgspec
 
