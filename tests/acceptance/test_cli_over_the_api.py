@@ -356,7 +356,7 @@ async def test_a_group_that_fails_is_told_with_its_reason(panel: Panel, home: Ho
 
 async def test_a_token_of_another_home_is_not_taken_for_this_hosts(home: Home) -> None:
     """A left-over address may lead to somebody else."""
-    home.token_file.write_text("wrong")
+    home.token_file.write_text(TOKEN[::-1])
     ran = await elis(home, "status")
     assert ran.code == 15
     assert "not the host of this home" in ran.err
