@@ -26,6 +26,9 @@ _LONG: Final = 8 * 1024  # bytes, from which on the beginning is probed
 _PROBED: Final = 512  # bytes of it; nonsense takes up to 30 µs a byte, where 0.3 µs is usual
 _MOST_ERRORS: Final = 10  # in that beginning; a script that is cut off there has one or two
 _LINE: Final = re.compile(rb"(?<![|\\ \t])\n")
+# To bash every byte beyond ASCII is a plain character of a word, and never of a name. The grammar's scanner asks C's
+# isalpha and its like about them, which are not defined there and end the process: it gets a character of that kind.
+_ASCII: Final = bytes(range(0x80)) + b"." * 0x80
 _LANGUAGE: Final = Language(tree_sitter_bash.language())
 
 
@@ -89,6 +92,7 @@ def _is_nonsense(beginning: bytes) -> bool:
 
 
 def _tree(source: bytes) -> Tree | None:
+    source = source.translate(_ASCII)  # of the same length, so that places in it are places in the text
     reads = steps = steps_with_error = 0
     most_with_error = max(1, min(12, _MOST_STEPS_WITH_ERROR // max(1, len(source))))
     most_reads = int(_MOST_READS * len(source) / _CHUNK) + 50

@@ -177,3 +177,13 @@ def test_what_is_too_much_to_judge_asks(text: str) -> None:
     analysis = analyse(text)
     assert analysis.unclear
     assert analysis.effect is Effect.EXECUTE
+
+
+@pytest.mark.clause("POL-5")
+def test_characters_beyond_ascii_are_plain_ones_and_end_no_process() -> None:
+    """The grammar's scanner reads beyond a table for code points that C's character classes do not know."""
+    for first in range(0x80, 0x110000, 0x1000):
+        text = "".join(chr(code) for code in range(first, first + 64) if not 0xD800 <= code < 0xE000)
+        assert analyse(f"echo {text}").effect is Effect.READ
+        assert analyse(f"{text} --do").effect is Effect.EXECUTE
+    assert analyse("echo a\u3000; touch x").effect is Effect.EXECUTE
