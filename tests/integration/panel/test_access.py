@@ -46,7 +46,9 @@ async def test_nothing_of_the_api_answers_without_a_token(panel: Panel) -> None:
         assert len(paths) > 15
         for path, operations in paths.items():
             for method in operations:
-                address = path.format(group="main", turn="t1", seq=1, message="m1", approval="a1", grant="g1", name="x", server="s1")
+                address = path.format(
+                    group="main", turn="t1", seq=1, message="m1", approval="a1", grant="g1", name="x", server="s1"
+                )
                 answer = await stranger.request(method.upper(), address)
                 assert (answer.status_code, answer.json()["reason"]) == (401, "policy_violation"), (method, path)
                 assert answer.headers["content-type"] == "application/problem+json"
