@@ -81,6 +81,11 @@ async def test_a_group_verifies_also_while_it_works(stage: Stage) -> None:
 async def test_nothing_is_left_behind_by_the_check(stage: Stage, tmp_path: Path) -> None:
     """What is compared with is thrown away."""
     await lived(stage)
-    files = {path.name for path in (tmp_path / "groups" / "main").iterdir()}
+    before = _files(tmp_path)
     assert (await stage.group.verify()).ok
-    assert {path.name for path in (tmp_path / "groups" / "main").iterdir()} == files
+    assert _files(tmp_path) == before
+
+
+def _files(root: Path) -> set[str]:
+    """Return what lies in the group's folder, but for the search index, which comes about when there is time for it."""
+    return {path.name for path in (root / "groups" / "main").iterdir() if ".search" not in path.name}
