@@ -47,6 +47,7 @@ class _Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
         self._transport: asyncio.Transport
         self._buffer = bytearray()
         self._ended = False  # nothing more comes
+        self._lost = asyncio.get_running_loop().create_future()  # done when the socket is closed
         self._broken: Exception | None = None
         self._paused = False  # the server has to wait
         self._full = False  # we have to wait
@@ -69,6 +70,7 @@ class _Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended = True
+        self._lost.set_result(None)
         self._broken = self._broken or exc
         self._full = False
         self._wake()
@@ -134,6 +136,7 @@ class _Stream(asyncio.Protocol, httpcore2.AsyncNetworkStream):
     async def aclose(self) -> None:
         """Close at once: nothing is on its way that anybody waits for, and a cancelled reply is to stop."""
         self._transport.abort()
+        await asyncio.wait([self._lost])  # the loop closes the socket with its next turn, if it has one
 
     def get_extra_info(self, info: str) -> Any:  # noqa: ANN401 - as above
         """Tell of TLS, and whether an idle connection has something to read: its end, or what nobody asked for."""
