@@ -13,10 +13,11 @@ from host.policy.shell.command import Command, Once
 from host.policy.shell.environment import ruling
 from host.policy.shell.floor import Floor, floor_of, writes_raw
 from host.policy.shell.found import Found, Unfolded
-from host.policy.shell.reading import why_not_reading
+from host.policy.shell.reading import is_program, why_not_reading
 from host.policy.shell.rights import raises_rights
 from host.policy.shell.unfolding import unfold
 from host.policy.shell.word import Word
+from host.policy.shell.wrappers import system_name
 
 _SINKS: Final = frozenset(
     {"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/zero", "/dev/full"}
@@ -51,7 +52,10 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
 
 def analyse(text: str) -> Analysis:
     """Return what a shell text would do. Never raises; bounded by its own counts, not by the clock."""
-    unfolded = unfold(text)
+    return _of(unfold(text))
+
+
+def _of(unfolded: Unfolded) -> Analysis:
     commands = tuple(_judged(found) for found in unfolded.found)
     floor = Floor.FORK_BOMB if unfolded.bomb else next((each.floor for each in commands if each.floor), None)
     once = frozenset[Once]().union(*(each.once for each in commands))
@@ -72,6 +76,19 @@ def analyse(text: str) -> Analysis:
     )
 
 
+def unjudged(why: str) -> Analysis:
+    """Return the analysis of a text that nobody could judge: anything may be in it."""
+    return _of(Unfolded(found=[], unclear=[why], bomb=False, raises=False))
+
+
+def unconfined(analysis: Analysis) -> Analysis:
+    """Return what the same text does where no sandbox bounds what a command may read: then none only reads (BOX-3)."""
+    if analysis.effect is not Effect.READ:
+        return analysis
+    reason = "It only reads, but nothing bounds what: it sees all that the account it runs as may read."
+    return msgspec.structs.replace(analysis, effect=Effect.EXECUTE, rule="unconfined", reason=reason)
+
+
 def _judged(found: Found) -> Command:
     writes = tuple(target for target in found.writes if target.text not in _SINKS or not target.known)
     floor, once = _floor(found, writes), set[Once]()
@@ -82,6 +99,9 @@ def _judged(found: Found) -> Command:
         floor = floor or (Floor.DOWNLOAD_AS_ROOT if found.raised else None)
     why = found.why or _why(found, writes)
     every = (*found.words, *writes, *(value for _, value in found.assignments))
+    around = found.surroundings
+    takes = bool(found.words) and (bool(found.given) or around.texts != around.fed)
+    only_data = takes and (system_name(found.words[0].text) == "tee" or not why_not_reading(found.words))
     return Command(
         words=found.words,
         assignments=found.assignments,
@@ -92,6 +112,9 @@ def _judged(found: Found) -> Command:
         floor=floor,
         once=frozenset(once),
         known=all(word.known for word in every),
+        folder=around.folder,
+        setting=around.texts if only_data else around.fed,
+        given="" if only_data else found.given,
     )
 
 
@@ -106,10 +129,12 @@ def _why(found: Found, writes: tuple[Word, ...]) -> str:
     """Return what keeps a command from only reading, in words."""
     if writes:
         return f"it writes to {writes[0].shown}"
-    if variable := ruling(found.assignments):
+    if variable := ruling(found.assignments, found.words[0].text if found.words else ""):
         return f"{variable} changes what runs"
-    if found.defined or not found.words:
-        return ""  # a function's body is judged where it is defined
+    if not found.words:
+        return ""
+    if found.defined:  # a function's body is judged where it is defined
+        return f"{found.words[0].text} is made another command" if is_program(found.words[0].text) else ""
     return why_not_reading(found.words)
 
 

@@ -5,6 +5,7 @@ it. It may find too little (no scan of another language is whole), never too muc
 """
 
 import re
+import shlex
 from typing import Final
 
 from host.policy.shell.word import Word
@@ -41,11 +42,17 @@ _SAME: Final = {
     "gtar": "tar",
     "sftp": "scp",
 }
+# Every repetition is bounded, so that no text makes the search come back to the same place more than so many times.
 _CALLS: Final = re.compile(
-    r"(?:system|popen|exec\w*|call|run|check_output|getoutput|spawn\w*|shell_exec|passthru|qx|os\.execute)\s*\(?\s*"
-    r"(?:\[\s*)?(?P<quote>[\"'`{])(?P<text>(?:\\.|(?!(?P=quote)).)*)",
+    r"(?:system|popen|exec\w{0,9}|call|run|check_output|getoutput|spawn\w{0,9}|shell_exec|passthru|qx)"
+    r"\s{0,9}\(?\s{0,9}\[?\s{0,9}(?P<quote>[\"'`{])(?P<text>(?:\\.|(?!(?P=quote)).){0,4096})",
     re.DOTALL,
 )
+_REMOVALS: Final = re.compile(
+    r"(?:rmtree|rm_rf?|rmSync|rmdirSync|rmdir|remove_tree|remove_dir_all|removeSync|rimraf|unlinkdir)"
+    r"\s{0,9}\(?\s{0,9}[rb]?(?P<quote>[\"'`])(?P<text>[^\"'`\n]{1,4096})(?P=quote)",
+)
+MOST_TEXTS: Final = 200  # of one command; where there are more, its floor cannot be told
 _PROGRAMS: Final = re.compile(
     r"(?:python|pypy|perl|ruby|node|php|lua|deno|bun|awk|gawk|mawk|Rscript|tclsh|osascript|expect)[\d.]*"
 )
@@ -57,7 +64,7 @@ def carried_texts(words: tuple[Word, ...], assignments: tuple[tuple[str, Word], 
     texts = [
         value.text
         for name, value in assignments
-        if re.search(r"PAGER|EDITOR|COMMAND|SSH|ASKPASS|PROXY|LESSOPEN|EXTERNAL", name)
+        if value.text != "cat" and re.search(r"PAGER|EDITOR|COMMAND|SSH|ASKPASS|PROXY|LESSOPEN|EXTERNAL", name)
     ]
     if not words:
         return texts
@@ -75,4 +82,5 @@ def carried_texts(words: tuple[Word, ...], assignments: tuple[tuple[str, Word], 
     elif _PROGRAMS.fullmatch(name):
         for word in words[1:]:
             texts += [found["text"].replace("\\", "") for found in _CALLS.finditer(word.text)]
-    return [text for text in texts if text.strip()]
+            texts += [f"rm -rf {shlex.quote(found['text'])}" for found in _REMOVALS.finditer(word.text)]
+    return list(dict.fromkeys(text for text in texts if text.strip()))

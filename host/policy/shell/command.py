@@ -1,15 +1,20 @@
 """One command that a text would run, wrappers taken off, with what was found out about it."""
 
 import enum
+import hashlib
 import re
 import shlex
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
 from host.passport import Effect
 from host.policy.shell.floor import Floor
+from host.policy.shell.setting import inside, joined
 from host.policy.shell.word import Word
+
+_SHOWN_CHARS: Final = 100  # of a text that rules a command
 
 
 class Once(enum.StrEnum):
@@ -31,6 +36,9 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     floor: Floor | None = None  # the hard floor it is on
     once: frozenset[Once] = frozenset()  # why it is asked about each time
     known: bool = True  # whether every word is known; a command of guesses is never granted
+    folder: str = ""  # that its text enters before all else; "" is where it starts
+    setting: tuple[str, ...] | None = ()  # the texts that rule what it does, outermost first; None: not all is known
+    given: str = ""  # of a program that runs what it reads: the text, where it is told
 
     @cached_property
     def text(self) -> str:
@@ -40,6 +48,26 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         parts += [f"> {_quoted(target)}" for target in self.writes]
         text = " ".join(parts)
         return f"{self.where}: {text}" if self.where else text
+
+    def placed(self, cwd: str = "") -> str:
+        """Return all that decides what it does, as one line: the canonical form, the folder, the texts that rule it.
+
+        `cwd` is the folder that the whole text was started in. Raises ValueError where not all of that is known.
+        """
+        if self.setting is None:
+            message = "not all that rules this command is known"
+            raise ValueError(message)
+        folder = inside(joined(cwd, self.folder))
+        found = f"{self.text} (in {shlex.quote(folder)})" if folder else self.text
+        if not self.setting:
+            return found
+        digest = hashlib.blake2b(digest_size=16)
+        for text in self.setting:
+            encoded = text.encode("utf-8", "replace")
+            digest.update(len(encoded).to_bytes(8) + encoded)
+        shown = " ".join(self.setting[0].split())
+        shown = shown if len(shown) <= _SHOWN_CHARS else f"{shown[:_SHOWN_CHARS]}…"
+        return f"{found} (as in: {shown} #{digest.hexdigest()})"
 
 
 def _quoted(word: Word) -> str:

@@ -1,6 +1,8 @@
-"""Variables that change which program runs, or what a program that only reads does: setting one is no reading.
+"""Variables that a text may set and still only read: an allow-list, for nobody knows every name that rules something.
 
-Names are matched closed-minded: what sounds like a path, a pager, an editor, options or something to load counts.
+bash, the loader, git, pagers and hundreds of other programs take orders from variables, by names in capitals and by
+`…_proxy`. So a name counts as the text's own when it begins with a small letter; of the others those few count that are
+listed here, with plain values.
 """
 
 import re
@@ -8,25 +10,35 @@ from typing import Final
 
 from host.policy.shell.word import Word
 
-_RULING: Final = re.compile(
-    r"(?:\w*PATH|LD_\w+|DYLD_\w+|BASH_ENV|BASHOPTS|SHELLOPTS|BASH_FUNC\w*|ENV|IFS|PS[0-4]|PROMPT_COMMAND|SHELL|HOME|CDPATH"
-    r"|GIT_\w+|\w*PAGER|\w*EDITOR|VISUAL|BROWSER|LESS\w*|MAN\w*OPT|\w*(?:OPTIONS|OPTS|FLAGS|PRELOAD|STARTUP|HOOK|CONFIG\w*|LIB)"
-    r"|PERL\w+|PYTHON\w+|RUBY\w+|NODE_OPTIONS|RIPGREP_\w+|XDG_\w+|GCONV\w*|LOCALDOMAIN|RES_OPTIONS|TERMINFO\w*|TERMCAP"
-    r"|TMPDIR|COMSPEC|GLIBC_TUNABLES|MALLOC_\w+|HISTFILE|http_proxy|https_proxy|ALL_PROXY|EXECIGNORE|FPATH|ZDOTDIR)",
+# Small letters: no program known here takes orders from such a name but by these.
+_OWN: Final = re.compile(r"(?!\w*_(?i:proxy)$|npm_|(?:path|cdpath|fpath|manpath|histchars|auto_resume|ifs)$)[a-z_]\w*")
+# Names in capitals that scripts give their own variables, and that rule nothing.
+_CAPITALS: Final = frozenset(
+    """
+    FILE FILES DIR DIRS NAME NAMES COUNT TOTAL RESULT RESULTS PATTERN LINE WORD START END SRC DST BRANCH COMMIT KEY
+    VALUE TEXT ITEM FOO BAR BAZ
+    """.split()  # noqa: SIM905 - one list a line is not to be read
 )
-_HARMLESS: Final = re.compile(
-    r"(?:GIT_)?PAGER=(?:cat|)|GIT_(?:OPTIONAL_LOCKS|TERMINAL_PROMPT)=[01]|GREP_COLORS?=.*|IFS=\W*", re.DOTALL
+# Language, time and colours: they change how something is shown. A path in a language's name is looked up, so no slash.
+_SHOWING: Final = re.compile(
+    r"(?:LC_[A-Z]+|LANG|LANGUAGE|NO_COLOR|CLICOLOR(?:_FORCE)?|FORCE_COLOR|COLUMNS|LINES|TERM|GREP_COLORS?)"
+    r"=[\w.,:;=+@ -]*"
+    r"|TZ=[\w:+/-]*|(?:GIT_)?PAGER=(?:cat|)|GIT_(?:OPTIONAL_LOCKS|TERMINAL_PROMPT)=[01]",
 )
+# `IFS=, read a b` sets it for this `read` alone; what it reads is unknown text anyway.
+_SPLITTING: Final = frozenset({"read", "mapfile", "readarray"})
 
 
-def ruling(assignments: tuple[tuple[str, Word], ...]) -> str:
-    """Return the first variable set here that rules what runs, "" when none does."""
+def ruling(assignments: tuple[tuple[str, Word], ...], command: str = "") -> str:
+    """Return the first variable set for `command` that may rule what runs, "" when none does."""
     for name, value in assignments:
-        if _RULING.fullmatch(name) and not _HARMLESS.fullmatch(f"{name}={value.text}"):
+        if not rules(name) or (name == "IFS" and command in _SPLITTING):
+            continue
+        if not _SHOWING.fullmatch(f"{name}={value.text}"):
             return name
     return ""
 
 
 def rules(name: str) -> bool:
-    """Whether a variable of that name rules what runs."""
-    return bool(_RULING.fullmatch(name))
+    """Whether a variable of that name may rule what runs."""
+    return not (_OWN.fullmatch(name) or name in _CAPITALS or (len(name) == 1 and name.isalpha() and name.isascii()))

@@ -28,10 +28,20 @@ _DEVICE: Final = re.compile(
     r"|mem\b|kmem\b|port\b|root\b).*|/proc/(?:kcore|sysrq-trigger)",
 )
 _HOME: Final = re.compile(r"~[\w.-]*|/root|/home|/Users|/home/[^/]+|/Users/[^/]+|/var/root")
+# Folders at the root without which there is no system, or no data: removing one of them wipes the root.
+_SYSTEM: Final = re.compile(
+    r"/(?:bin|boot|dev|etc|home|lib|lib32|lib64|libx32|mnt|media|opt|proc|root|run|sbin|srv|sys|usr|var|Applications"
+    r"|Library|System|Users|Volumes|usr/(?:bin|lib|lib64|sbin|share)|var/lib)"
+)
 _ALL: Final = re.compile(r"(?:\.?\*+|\.?\?\*|\.\[.*|\[[^\]]*\]\*|\*\.\*)")
-_NARROWS: Final = re.compile(
-    r"-(?:i?name|i?path|i?wholename|i?regex|[acm]time|[acm]min|size|user|group|perm|empty|newer\w*|inum|links|samefile"
-    r"|[ug]id|nouser|nogroup|fstype|used|lname|ilname|maxdepth)",
+_NARROWS: Final = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
+_SAYS: Final = re.compile(r"[A-Za-z0-9_]{2}")  # a pattern that leaves something out holds at least so much
+# Tests by which less may be found: whether that is little cannot be told.
+_TESTS: Final = frozenset(
+    """
+    -atime -ctime -mtime -amin -cmin -mmin -size -user -group -perm -newer -anewer -cnewer -inum -links -samefile -uid
+    -gid -nouser -nogroup -fstype -used -lname -ilname -empty -maxdepth
+    """.split()  # noqa: SIM905 - one list a line is not to be read
 )
 _MAKERS: Final = re.compile(
     r"(?:mkfs(?:\..*)?|mke2fs|mkswap|mkntfs|mkdosfs|mkexfatfs|newfs(?:_.*)?|mkudffs|mkreiserfs)"
@@ -76,7 +86,10 @@ _LOOKING: Final = frozenset(
 )
 _OFF: Final = frozenset(["poweroff", "reboot", "halt", "kexec", "soft-reboot", "emergency", "rescue"])
 _HOST: Final = re.compile(r"\b(?:elis|ray|raylet|gcs_server|nats-server|nats)\b|ray::")
-_FORKING: Final = re.compile(r"fork\s+while\s+(?:fork|1)|while\s*\(?\s*(?:1|True|true)\s*\)?\s*[:{]?\s*(?:os\.)?fork")
+_FORKING: Final = re.compile(
+    r"fork\s{1,9}while\s{1,9}(?:fork|1)"
+    r"|while\s{0,9}\(?\s{0,9}(?:1|True|true)\s{0,9}\)?\s{0,9}[:{]?\s{0,9}(?:os\.)?fork"
+)
 
 
 def floor_of(words: tuple[Word, ...], cwd: str) -> Floor | None:
@@ -104,7 +117,7 @@ def writes_raw(target: str) -> Floor | None:
 def whole(target: str, cwd: str) -> bool:
     """Whether a path names all of a root or a home, as itself or by what it holds."""
     path = _normal(target, cwd)
-    return path == "/" or bool(_HOME.fullmatch(path))
+    return path == "/" or bool(_HOME.fullmatch(path) or _SYSTEM.fullmatch(path))
 
 
 def _normal(target: str, cwd: str) -> str:
@@ -126,14 +139,16 @@ def _normal(target: str, cwd: str) -> str:
     return "/" + "/".join(parts)
 
 
-def _operands(texts: list[str]) -> list[str]:
+def operands(texts: list[str]) -> list[str]:
+    """Return what is no option among a command's arguments."""
     if "--" in texts:
         at = texts.index("--")
         return [text for text in texts[:at] if not text.startswith("-")] + texts[at + 1 :]
     return [text for text in texts if not text.startswith("-")]
 
 
-def _recursive(texts: list[str]) -> bool:
+def recursive(texts: list[str]) -> bool:
+    """Whether options of `rm` make it remove folders."""
     return any(
         ("--recursive".startswith(text) and len(text) > len("--"))
         or (text[:1] == "-" and text[1:2] != "-" and re.search("[rR]", text))
@@ -144,15 +159,15 @@ def _recursive(texts: list[str]) -> bool:
 def _wipes(name: str, texts: list[str], cwd: str) -> bool:
     match name:
         case "rm" | "srm" | "grm" | "wipe" | "trash":
-            hits = any(whole(target, cwd) for target in _operands(texts))
-            return hits and (name in {"srm", "wipe", "trash"} or _recursive(texts))
+            hits = any(whole(target, cwd) for target in operands(texts))
+            return hits and (name in {"srm", "wipe", "trash"} or recursive(texts))
         case "mv" | "gmv":
-            *sources, place = _operands(texts) or [""]
+            *sources, place = operands(texts) or [""]
             return any(whole(each, cwd) and (place == "/dev/null" or "*" not in each) for each in sources)
         case "find":
             return _find_wipes(texts, cwd)
         case "rsync":
-            return any(text.startswith("--del") for text in texts) and any(whole(t, cwd) for t in _operands(texts)[-1:])
+            return any(text.startswith("--del") for text in texts) and any(whole(t, cwd) for t in operands(texts)[-1:])
         case _:
             # some program that this module does not know runs the rest: `chronic rm -rf /`
             at = next((at for at, text in enumerate(texts) if base_name(text) == "rm"), None)
@@ -172,8 +187,18 @@ def find_roots(texts: list[str]) -> list[str]:
 
 
 def unnarrowed(texts: list[str]) -> bool:
-    """Whether a `find` finds everything beneath where it starts."""
-    return not any(_NARROWS.fullmatch(text) for text in texts)
+    """Whether a `find` finds everything beneath where it starts, but for kinds and depths."""
+    return not any(_narrows(texts, at) for at in range(len(texts))) and not _TESTS.intersection(texts)
+
+
+def narrowed_by_name(texts: list[str]) -> bool:
+    """Whether a `find` finds only what has a name that is told: nothing is negated, and no other test stands beside."""
+    return any(_narrows(texts, at) for at in range(len(texts))) and not {"-o", "-or", ","}.intersection(texts)
+
+
+def _narrows(texts: list[str], at: int) -> bool:
+    negated = at > 0 and texts[at - 1] in {"!", "-not"}
+    return texts[at] in _NARROWS and not negated and at + 1 < len(texts) and bool(_SAYS.search(texts[at + 1]))
 
 
 def _find_wipes(texts: list[str], cwd: str) -> bool:
@@ -190,7 +215,7 @@ def _writes_raw(name: str, texts: list[str], cwd: str) -> bool:
     if name in {"tee", "sponge", "truncate", "ddrescue"}:
         return bool(devices)
     if name in {"cp", "mv", "install", "rsync", "pv"}:
-        return writes_raw((_operands(texts) or [""])[-1]) is not None
+        return writes_raw((operands(texts) or [""])[-1]) is not None
     if name in {"curl", "wget"}:
         return bool(devices)
     return name in _DISK and bool(devices) and not _LOOKING & set(texts)
@@ -205,18 +230,18 @@ def _makes_file_system(name: str, texts: list[str], cwd: str) -> bool:
 
 def _shuts_down(name: str, texts: list[str], cwd: str) -> bool:
     del cwd
-    operands = _operands(texts)
+    given = operands(texts)
     match name:
         case "shutdown":
             return not {"-c", "--help", "--show"} & set(texts)
         case "reboot" | "halt" | "poweroff":
             return "--help" not in texts
         case "init" | "telinit":
-            return operands[:1] in (["0"], ["6"])
+            return given[:1] in (["0"], ["6"])
         case "systemctl" | "loginctl":
-            return bool(operands) and (
-                operands[0] in _OFF
-                or bool({f"{off}.target" for off in _OFF} & set(operands) and operands[0] in {"isolate", "start"})
+            return bool(given) and (
+                given[0] in _OFF
+                or bool({f"{off}.target" for off in _OFF} & set(given) and given[0] in {"isolate", "start"})
             )
         case "kexec":
             return any(text in {"-e", "--exec"} for text in texts)

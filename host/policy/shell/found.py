@@ -2,6 +2,7 @@
 
 import msgspec
 
+from host.policy.shell.setting import Surroundings
 from host.policy.shell.word import Word
 
 
@@ -17,6 +18,8 @@ class Found(msgspec.Struct, kw_only=True):
     fetched: bool  # it runs what was fetched
     defined: bool  # it is a function that the text defines before it
     why: str  # what makes it execute, whatever it is; "" when nothing does
+    given: str  # the text that it reads, where it is told; "" else
+    surroundings: Surroundings  # what else rules what it does
 
 
 class Unfolded(msgspec.Struct, kw_only=True):

@@ -1,22 +1,18 @@
-"""Denials and grants over parsed commands.
+"""Denials over parsed commands (`deny_commands`).
 
 A denial is a pattern of words (`git push *`); it fits whatever could be that command, so a word that is not known fits
-anything (fail closed). A grant fits only what is known, and only the inner command: never a shell, never a wrapper.
+anything (fail closed).
 """
 
-import enum
 import fnmatch
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import msgspec
-
-from host.passport import Effect
 from host.policy.shell import git
 from host.policy.shell.analysis import Analysis
 from host.policy.shell.command import Command
 from host.policy.shell.word import Word, has_mark
-from host.policy.shell.wrappers import base_name, system_name
+from host.policy.shell.wrappers import base_name
 
 # Programs whose options may stand before the sub-command, and those of them that take a value (git has its own).
 _GLOBALS: Final[dict[str, frozenset[str]]] = {
@@ -39,53 +35,6 @@ _GLOBALS: Final[dict[str, frozenset[str]]] = {
     "uv": frozenset({"--directory", "--project"}),
     "poetry": frozenset({"-C", "--directory"}),
 }
-
-
-class Reach(enum.StrEnum):
-    """How far a grant goes (APR-1)."""
-
-    EXACT = "exact"  # this target: the same command after parsing
-    UNDER = "under"  # the command with its sub-command, whatever follows, without an option that executes
-
-
-class Grant(msgspec.Struct, frozen=True, kw_only=True):
-    """A standing answer for commands, as plain data."""
-
-    reach: Reach
-    text: str  # exact: the command's canonical text; under: its name and sub-command
-
-
-def grant_exact(command: Command) -> Grant | None:
-    """Return the grant of this command and no other; None where a word is not known or it is asked each time."""
-    grantable = command.known and not command.once and command.floor is None and bool(command.words)
-    return Grant(reach=Reach.EXACT, text=command.text) if grantable else None
-
-
-def grant_under(command: Command) -> Grant | None:
-    """Return the grant of this command's name and sub-command; None where it has none that is plain."""
-    under = _under(command)
-    return None if under is None else Grant(reach=Reach.UNDER, text=under)
-
-
-def covers(grant: Grant, command: Command) -> bool:
-    """Whether a grant covers one command."""
-    if command.floor is not None or command.once or not command.known or not command.words:
-        return False
-    match grant.reach:
-        case Reach.EXACT:
-            return command.text == grant.text
-        case Reach.UNDER:
-            return _under(command) == grant.text
-
-
-def all_covered(grants: Sequence[Grant], analysis: Analysis) -> bool:
-    """Whether every command of a text only reads or is covered by a grant; nothing unclear is (APR-1)."""
-    if analysis.unclear or analysis.floor is not None or analysis.once:
-        return False
-    return all(
-        command.effect is Effect.READ or any(covers(grant, command) for grant in grants)
-        for command in analysis.commands
-    )
 
 
 def denied_by(patterns: Iterable[str], analysis: Analysis) -> str | None:
@@ -155,51 +104,3 @@ def _word_fits(wanted: str, word: Word) -> bool:
 def _open(word: Word) -> bool:
     """Whether a word could be anything."""
     return not word.known and (has_mark(word.text) or any(char in word.text for char in "*?["))
-
-
-def _under(command: Command) -> str | None:
-    if not command.words or not command.known or command.once or command.floor is not None:
-        return None
-    if command.assignments or command.where or command.writes:
-        return None  # these change what it does, or are something else that it does
-    words = command.words
-    name = system_name(words[0].text)
-    inner = _without_globals((Word(name), *words[1:]))
-    if (
-        inner is not None
-        and len(inner) < len(words)
-        and name == "git"
-        and any(w.text == "-c" or w.text.startswith(("--exec-path", "--config-env")) for w in words[1:])
-    ):
-        return None
-    inner = words if inner is None else inner
-    if len(inner) == 1 or inner[1].text.startswith("-") or any(_may_execute(word.text) for word in inner[1:]):
-        return None
-    return f"{name} {inner[1].text}"
-
-
-def _may_execute(text: str) -> bool:
-    """Whether an option sounds as if it ran or wrote something; the sub-command's own options are not known here."""
-    return text == "-c" or (text.startswith("-") and any(part in text for part in _EXECUTING_PARTS))
-
-
-_EXECUTING_PARTS: Final = [
-    "exec",
-    "pre",
-    "pack",
-    "pager",
-    "command",
-    "rsh",
-    "hook",
-    "run",
-    "eval",
-    "editor",
-    "program",
-    "plugin",
-    "script",
-    "shell",
-    "filter",
-    "ext-diff",
-    "textconv",
-    "output",
-]

@@ -10,21 +10,31 @@ from typing import Final
 import msgspec
 from tree_sitter import Node, TreeCursor
 
-from host.policy.shell.expansion import ALTERNATIVE, Expansion
+from host.policy.shell.arithmetic import Evaluated
+from host.policy.shell.expansion import Expansion
+from host.policy.shell.kinds import ENTERED, EVALUATED, LEAVES, NOTED, OPERATORS, OWN_FOLDER, REDIRECTS, SIGNS
 from host.policy.shell.misreading import misread, substitutions
 from host.policy.shell.simple import Script, Simple
 from host.policy.shell.syntax import parse
-from host.policy.shell.word import UNKNOWN, Word
+from host.policy.shell.values import Values
+from host.policy.shell.variables import Variables
+from host.policy.shell.word import MARKS, UNKNOWN, Word
 
 MOST_COMMANDS: Final = 1_000  # different ones in a text; reading and judging one costs up to 25 µs
-_MOST_VALUES: Final = 16  # of a loop's variable that are followed
+_MOST_FORMS: Final = 16  # of one command, for the values its variables may have
 # A command of plain characters needs no look at its nodes: its words are what blanks leave. `=` would make the first
 # word an assignment, and is looked for there.
+_MOST_WORDS: Final = 5_000  # of all commands that are more than plain characters; each costs up to 20 µs
+_MANY_WORDS: Final = 40  # of a command for which that is not done: it would cost too much
 _PLAIN: Final = re.compile(rb"[A-Za-z0-9_./:,@%+-][A-Za-z0-9_./:,@%+= \t-]*")
-_FORK: Final = re.compile(rb"(?<![&>])&(?![&>])|\|")
-_HIDDEN: Final = re.compile(rb"\w\[[^\]\n]*(?:\$\(|`)")
-_INDIRECT: Final = re.compile(rb"\$\{\w+:?=|\b(?:declare|typeset|local)\s+-\w*n")  # sets a variable out of sight
-_AGAIN: Final = re.compile(rb"\b(?:for|while|until|select|function)\b|\(\s*\)")
+_HIDDEN: Final = re.compile(rb"\w\[[^\]\[\n]*(?:\$\(|`)")
+# Sets a variable out of sight, or uses signs that stand for something here.
+_INDIRECT: Final = re.compile(
+    rb"\$\{\w+(?:\[[^\]\[]{0,99}\])?:?=|\b(?:declare|typeset|local|export|readonly)\s{1,9}-\w*n"
+    rb"|\xee\x9f[\xb9-\xbf]|\xee\x83\xb0|\xef\xa3\xb0|\xef\xbf[\xb9-\xbc]"
+)
+_AGAIN: Final = re.compile(rb"\b(?:for|while|until|select|function)\b|\(\s{0,9}\)|\btrap\b")
+_ARRAYS: Final = re.compile(rb"=\(|\]\+?=|-\w*[aA]|\b(?:mapfile|readarray)\b")
 _ARITHMETIC: Final = re.compile(rb"\(\(|\b(?:let|declare|typeset|local|unset|printf|read|test)\b|\[")
 
 
@@ -41,24 +51,31 @@ class _Place(msgspec.Struct, frozen=True):
 
 def read_script(text: str, variables: dict[str, str] | None = None) -> Script:
     """Return the commands of a text; `variables` are set before it runs. Never raises."""
-    parsed = parse(text)
+    parsed, before = parse(text), variables or {}
+    values = Values(before)
     script = Script(
         commands=[],
         functions={},
         defined={},
-        variables={} if variables is None else dict(variables),
+        variables=values,
         given_up=parsed.given_up,
+        parsed=parsed,
+        evaluates="",
         hidden=bool(_HIDDEN.search(parsed.source) and _ARITHMETIC.search(parsed.source))
         or bool(_INDIRECT.search(parsed.source)),
     )
     if parsed.root is None:
         return script
-    before = dict(script.variables)
-    _Walk(script, parsed.source).over(parsed.root.walk())
-    if script.variables != before and _AGAIN.search(parsed.source):
+    _Walk(script, values, parsed.source).over(parsed.root.walk())
+    if values.seen_too_early() and _AGAIN.search(parsed.source):
         # what a loop or a function sets reaches its own beginning the next time
         script.commands.clear()
-        _Walk(script, parsed.source).over(parsed.root.walk())
+        walk = _Walk(script, values, parsed.source)
+        walk.over(parsed.root.walk())
+        if values.seen_too_early():  # and so on: it could be any of too many
+            walk.variables.give_up(before)
+            script.commands.clear()
+            _Walk(script, values, parsed.source).over(parsed.root.walk())
     if b"unset" in parsed.source:
         script.defined.clear()
     return script
@@ -67,11 +84,13 @@ def read_script(text: str, variables: dict[str, str] | None = None) -> Script:
 class _Walk:
     """One pass over a tree."""
 
-    def __init__(self, script: Script, source: bytes) -> None:
+    def __init__(self, script: Script, values: Values, source: bytes) -> None:
         self._script = script
         self._commands = script.commands
         self._source = source
-        self._expansion = Expansion(source, script.variables)
+        self._expansion = Expansion(source, values)
+        self.variables = Variables(script, values, source, self._expansion)
+        self._evaluated = Evaluated(source, values, self._expansion)
         self._place = _Place()
         self._pending: dict[int, Simple] = {}  # redirections that were met before their command, by its start
         self._seen: set[tuple[bytes, str, str]] = set()
@@ -86,16 +105,18 @@ class _Walk:
                 return
             kind = node.type
             place = None
-            if kind in _NOTED:
+            if kind in NOTED:
                 self._note(node, kind, top=len(above) == 1)
-            if kind in _ENTERED:
+            if kind in EVALUATED:
+                self._evaluate(node, kind)
+            if kind in ENTERED:
                 place = self._place
                 descend = self._enter(node, kind)
+                if len(self._commands) > MOST_COMMANDS:
+                    self._script.given_up = f"it holds more than {MOST_COMMANDS} different commands"
+                    return
             else:
-                descend = kind not in _LEAVES
-            if len(self._commands) > MOST_COMMANDS:
-                self._script.given_up = f"it holds more than {MOST_COMMANDS} different commands"
-                return
+                descend = kind not in LEAVES
             if descend and cursor.goto_first_child():
                 above.append(place)
                 continue
@@ -118,6 +139,8 @@ class _Walk:
         elif kind == "function_definition":
             if top:
                 self._top_function(node)
+        elif kind in SIGNS:
+            self._unseen -= 1
         elif self._unseen:
             self._unseen -= substitutions(self._source[node.start_byte : node.end_byte])
 
@@ -134,7 +157,7 @@ class _Walk:
                 self._declaration(node)
             case "variable_assignment":
                 if place.parent not in {"command", "declaration_command"}:
-                    self._emit(Simple(words=(), assignments=(self._assignment(node),), at=node.start_byte))
+                    self._emit(Simple(words=(), assignments=(self.variables.assigned(node),), at=node.start_byte))
             case "redirected_statement":
                 statement = count
                 self._redirected(node)
@@ -158,7 +181,7 @@ class _Walk:
         return descend
 
     def _leave(self, place: _Place) -> None:
-        kept = self._place.cwd if self._place.parent not in _OWN_FOLDER else place.cwd
+        kept = self._place.cwd if self._place.parent not in OWN_FOLDER else place.cwd
         self._place = msgspec.structs.replace(place, cwd=kept)
 
     def _emit(self, simple: Simple) -> None:
@@ -181,19 +204,23 @@ class _Walk:
             self._emit(simple)
             self._builtin(simple.words)
             return False
-        simple = self._spelled(node)
-        if pending is not None:
-            simple.words += pending.words
-            simple.writes += pending.writes
-            if simple.stdin is None:
-                simple.stdin, simple.stdin_known = pending.stdin, pending.stdin_known
-        self._emit(simple)
-        self._builtin(simple.words)
+        forms = self._spelled(node)
+        for simple in forms:
+            if pending is not None:
+                simple.words += pending.words
+                simple.writes += pending.writes
+                if simple.stdin is None:
+                    simple.stdin, simple.stdin_known = pending.stdin, pending.stdin_known
+            self._emit(simple)
+            self._builtin(simple.words)
+        if len(forms) > 1 and forms[0].words and forms[0].words[0].text in {"cd", "pushd"}:
+            self._place = msgspec.structs.replace(self._place, cwd=UNKNOWN)
         return True
 
-    def _spelled(self, node: Node) -> Simple:
-        """A command whose words have to be resolved."""
-        words: list[Word] = []
+    def _spelled(self, node: Node) -> list[Simple]:
+        """A command whose words have to be resolved: one for each set of values that its variables may have."""
+        forms: list[list[Word]] = [[]]
+        most = _MOST_FORMS if node.child_count <= _MANY_WORDS else 1
         simple = Simple(words=(), at=node.start_byte)
         end = node.start_byte
         for child in node.children:
@@ -201,50 +228,70 @@ class _Walk:
             self._script.hidden |= misread(self._source, end, child, kind)
             end = child.end_byte
             if kind == "variable_assignment":
-                simple.assignments += (self._assignment(child),)
-            elif kind in _REDIRECTS:
-                words += self._redirect(child, simple)
-            elif kind != "$":  # of `$"…"`, a translated string
-                words += self._expansion.words(child)
-        simple.words = tuple(words)
-        return simple
+                simple.assignments += (self.variables.assigned(child),)
+                continue
+            if kind == "$":  # of `$"…"`, a translated string
+                continue
+            if self._expansion.spent > _MOST_WORDS:
+                self._script.given_up = f"it holds more than {_MOST_WORDS} words"
+                return []
+            choices = [self._redirect(child, simple)] if kind in REDIRECTS else self._expansion.choices(child)
+            if child.end_byte != node.end_byte and self._expansion.may_vanish(child):
+                choices = [*choices, []]
+            if len(choices) * len(forms) > most:
+                choices = [[Word(UNKNOWN, False), *(word for words in choices for word in words)]]
+            if len(choices) > 1:
+                forms = [[*form, *words] for form in forms for words in choices]
+            else:
+                for each in forms:
+                    each.extend(choices[0])
+        return [msgspec.structs.replace(simple, words=tuple(form)) for form in forms]
+
+    def _evaluate(self, node: Node, kind: str) -> None:
+        """Look at text that bash evaluates: it may run what it holds, and set variables."""
+        runs = False
+        if kind == "expansion":
+            runs = self._evaluated.expansion_runs(node)
+        elif kind == "test_command":
+            runs = self._evaluated.test_runs(node)
+        elif kind != "compound_statement" or self._source.startswith(b"((", node.start_byte):
+            body = node.child_by_field_name("body")
+            text = self._evaluated.expression(node, None if body is None else body.start_byte)
+            runs = text is None
+            for name in self.variables.numbered(text or ""):
+                self._emit(Simple(words=(), assignments=((name, Word("1", False)),), at=node.start_byte))
+        if runs:
+            self._script.evaluates = "it evaluates text that is not known as arithmetic, a subscript or a prompt"
 
     def _declaration(self, node: Node) -> None:
         words: list[Word] = []
         assignments: list[tuple[str, Word]] = []
+        end = -1
         for child in node.children:
+            self._script.hidden |= child.start_byte == end  # one word to bash, two to the grammar
+            end = child.end_byte
             if child.type == "variable_assignment":
-                assignments.append(self._assignment(child))
+                assignments.append(self.variables.assigned(child))
+                given = child.child_by_field_name("value")
+                if given is not None and given.type != "array":
+                    self._declares(self._expansion.values(given))
             else:
                 words += self._expansion.words(child)
+                if child.type == "variable_name" and words[0].text in {"local", "declare", "typeset"}:
+                    self.variables.hold(words[-1].text, "")
         for word in words[1:]:
             name, equals, value = word.text.partition("=")
             if equals and node.type == "declaration_command":  # `export "x=y"` is an assignment too
-                self._set(name, value)
-                assignments.append((name, Word(value, word.known)))
+                self.variables.hold(name.removesuffix("+"), value, UNKNOWN)
+                assignments.append((name.removesuffix("+"), Word(value, word.known)))
+                self._declares([value])
         self._emit(Simple(words=tuple(words), assignments=tuple(assignments), at=node.start_byte))
 
-    def _assignment(self, node: Node) -> tuple[str, Word]:
-        name, _, rest = self._source[node.start_byte : node.end_byte].decode("utf-8", "replace").partition("=")
-        name = name.rstrip("+").partition("[")[0]
-        value = node.child_by_field_name("value")
-        if value is None:
-            text = ""
-        elif value.type == "array":
-            items = [self._expansion.value(item) for item in value.children[:_MOST_VALUES] if item.is_named]
-            text = " ".join(items)
-        else:
-            text = self._expansion.value(value)
-        self._set(name, text)
-        return name, Word(text, value is None or value.type in {"word", "raw_string", "number"}, rest)
-
-    def _set(self, name: str, text: str) -> None:
-        """A variable that gets several values may hold any of them: the text does not tell which assignment runs."""
-        before = self._script.variables.get(name)
-        values = [] if before is None else before.split(ALTERNATIVE)
-        if text not in values:
-            values += [text]
-        self._script.variables[name] = ALTERNATIVE.join(values) if len(values) <= _MOST_VALUES else UNKNOWN
+    def _declares(self, texts: list[str]) -> None:
+        """What is declared to be an array is evaluated as a list of words when it stands in parentheses."""
+        arrays = bool(_ARRAYS.search(self._source))
+        if any(text.startswith(("(", *MARKS) if arrays else "(") for text in texts):
+            self._script.evaluates = "it may evaluate text that is not known as the words of an array"
 
     def _redirected(self, node: Node) -> None:
         """Hand a statement's redirections to the command they belong to, or let them stand alone."""
@@ -252,7 +299,7 @@ class _Walk:
         words: list[Word] = []
         body = node.child_by_field_name("body")
         for child in node.children:
-            if child.type in _REDIRECTS:
+            if child.type in REDIRECTS:
                 words += self._redirect(child, simple)
         simple.words = tuple(words)
         while body is not None and body.type in {"list", "pipeline", "negated_command"} and body.named_child_count:
@@ -272,14 +319,14 @@ class _Walk:
             return []
         if node.type == "heredoc_redirect":
             return self._heredoc(node, simple)
-        operator = next((child.type for child in node.children if child.type in _OPERATORS), "")
+        operator = next((child.type for child in node.children if child.type in OPERATORS), "")
         targets = [self._expansion.words(child) for child in node.children_by_field_name("destination")]
         first = targets[0] if targets else []
         if any(word.text.startswith(("/dev/tcp/", "/dev/udp/")) for word in first):
             simple.writes += tuple(first)  # a connection
-        elif _OPERATORS.get(operator, False) and not (operator in {">&", "<&"} and _is_descriptor(first)):
+        elif OPERATORS.get(operator, False) and not (operator in {">&", "<&"} and _is_descriptor(first)):
             simple.writes += tuple(first)
-        return [word for words in targets[1:] for word in words]
+        return _told_apart([word for words in targets[1:] for word in words])
 
     def _heredoc(self, node: Node, simple: Simple) -> list[Word]:
         words: list[Word] = []
@@ -293,18 +340,21 @@ class _Walk:
                 simple.stdin = body if quoted else body.replace("\\$", "$").replace("\\`", "`")
                 self._unseen -= substitutions(body.encode()) if quoted else 0
                 simple.stdin_known = quoted or not ("$" in body or "`" in body)
-            elif child.type in _REDIRECTS:
+            elif child.type in REDIRECTS:
                 words += self._redirect(child, simple)
             elif node.field_name_for_child(node.children.index(child)) == "argument":
                 words += self._expansion.words(child)
         if simple.stdin is None:
             simple.stdin = ""
-        return words
+        return _told_apart(words)
 
     def _function(self, node: Node) -> str:
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         name = "" if name_node is None else self._expansion.value(name_node)
-        self._script.functions[name] = b"" if body is None else self._source[body.start_byte : body.end_byte]
+        # of several of one name, any may be called
+        self._script.functions[f"{name}\0{node.start_byte}"] = (
+            b"" if body is None else self._source[body.start_byte : body.end_byte]
+        )
         return name
 
     def _top_function(self, node: Node) -> None:
@@ -313,83 +363,27 @@ class _Walk:
             self._script.defined.setdefault(self._expansion.value(name), node.start_byte)
 
     def _loop(self, node: Node) -> None:
-        name = node.child_by_field_name("variable")
-        values = node.children_by_field_name("value")
-        if name is None:
-            return
-        texts = [word.text for value in values[:_MOST_VALUES] for word in self._expansion.words(value)]
-        text = ALTERNATIVE.join(texts) if values else UNKNOWN
-        variable = self._expansion.value(name)
-        self._set(variable, text)
-        self._emit(Simple(words=(), assignments=((variable, Word(text, known=False)),), at=node.start_byte))
+        if (assigned := self.variables.loop(node)) is not None:
+            self._emit(Simple(words=(), assignments=(assigned,), at=node.start_byte))
 
     def _builtin(self, words: tuple[Word, ...]) -> None:
         """Follow the builtins that change the folder or a variable."""
+        self.variables.builtin(words)
         names = [word.text for word in words]
         while names and names[0] in {"builtin", "command", "\\cd"}:
             names = names[1:]
-        if not names:
-            return
-        match names[0]:
-            case "cd" | "pushd" | "popd":
-                targets = [name for name in names[1:] if not name.startswith("-")]
-                folder = targets[0] if targets else "~" if names[0] == "cd" and len(names) == 1 else ""
-                if folder and not folder.startswith(("/", "~")):
-                    folder = f"{self._place.cwd}/{folder}" if self._place.cwd else ""
-                self._place = msgspec.structs.replace(self._place, cwd=folder)
-            case "read" | "mapfile" | "readarray" | "getopts":
-                self._script.variables |= dict.fromkeys((n for n in names[1:] if n.isidentifier()), UNKNOWN)
-            case "printf" if "-v" in names[1:2] and names[2:]:
-                self._script.variables[names[2]] = UNKNOWN
-            case "set":
-                self._script.variables |= {str(at): n for at, n in enumerate(names[2:], 1)} if "--" in names else {}
-                if "--" in names:
-                    self._script.variables["@"] = self._script.variables["*"] = " ".join(names[names.index("--") + 1 :])
-            case _:
-                pass
+        if names and names[0] in {"cd", "pushd", "popd"}:
+            targets = [name for name in names[1:] if not name.startswith("-")]
+            folder = targets[0] if targets else "~" if names[0] == "cd" and len(names) == 1 else ""
+            if folder and not folder.startswith(("/", "~", *MARKS)):
+                folder = f"{self._place.cwd}/{folder}" if self._place.cwd else ""
+            self._place = msgspec.structs.replace(self._place, cwd=folder)
 
 
-def forks(name: str, body: bytes) -> bool:
-    """Whether a function of that name and body calls itself more than once, at the same time (a fork bomb)."""
-    calls = re.findall(rb"(?<![\w./-])" + re.escape(name.encode()) + rb"(?![\w./-])", body)
-    return len(calls) > 1 and bool(_FORK.search(body))
+def _told_apart(words: list[Word]) -> list[Word]:
+    """Words that stand behind a redirection: where one is not told, there may be more of them, or fewer."""
+    return words if all(word.known for word in words) else [Word(UNKNOWN, False), *words]
 
 
 def _is_descriptor(words: list[Word]) -> bool:
     return len(words) == 1 and bool(re.fullmatch(r"\d+-?|-", words[0].text))
-
-
-_REDIRECTS: Final = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
-_OPERATORS: Final = {
-    ">": True,
-    ">>": True,
-    ">|": True,
-    "&>": True,
-    "&>>": True,
-    ">&": True,
-    "<>": True,
-    "<": False,
-    "<&": False,
-    "<&-": False,
-    ">&-": False,
-}
-_ENTERED: Final = frozenset(
-    {
-        "command",
-        "declaration_command",
-        "unset_command",
-        "variable_assignment",
-        "redirected_statement",
-        "pipeline",
-        "command_substitution",
-        "process_substitution",
-        "function_definition",
-        "for_statement",
-        "subshell",
-    },
-)
-_OWN_FOLDER: Final = frozenset({"subshell", "command_substitution", "process_substitution"})
-_NOTED: Final = frozenset(
-    {"`", "$(", "$((", "raw_string", "ansi_c_string", "comment", "|", "|&", "function_definition"}
-)
-_LEAVES: Final = frozenset({"comment", "word", "raw_string", "number", "string_content"})

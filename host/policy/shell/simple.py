@@ -2,6 +2,7 @@
 
 import msgspec
 
+from host.policy.shell.syntax import Parsed
 from host.policy.shell.word import Word
 
 
@@ -27,4 +28,6 @@ class Script(msgspec.Struct, kw_only=True):
     defined: dict[str, int]  # those defined whatever happens, and where: name → byte
     variables: dict[str, str]  # as the text leaves them
     given_up: str  # why not all of it was read; "" when it was
+    parsed: Parsed  # the text and its tree
+    evaluates: str  # why bash may evaluate text in it that is not known; "" when it does not
     hidden: bool  # whether a subscript in quotes, a default or a name reference may run or set something unseen

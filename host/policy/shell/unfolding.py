@@ -10,20 +10,22 @@ from typing import Final
 
 import msgspec
 
-from host.policy.shell import expansion
-from host.policy.shell.carried import carried_texts
-from host.policy.shell.floor import find_roots, unnarrowed
+from host.policy.shell.carried import MOST_TEXTS, carried_texts
+from host.policy.shell.doubt import doubt_of, fed_blindly
+from host.policy.shell.feeding import Input, built_by_find, built_by_xargs, given_by
 from host.policy.shell.found import Found, Unfolded
-from host.policy.shell.rights import DOWNLOADERS, INTERPRETERS, fetched_files, is_downloader
-from host.policy.shell.script import MOST_COMMANDS, forks, read_script
-from host.policy.shell.simple import Script, Simple
+from host.policy.shell.repeats import forks
+from host.policy.shell.rights import DOWNLOADERS, INTERPRETERS, fetched_files
+from host.policy.shell.script import MOST_COMMANDS, read_script
+from host.policy.shell.setting import Setting, Surroundings, placed, setting_of
+from host.policy.shell.simple import Simple
 from host.policy.shell.syntax import LONGEST_BYTES
-from host.policy.shell.word import FETCHED, NAMED, UNKNOWN, Word, has_mark
+from host.policy.shell.word import FETCHED, UNKNOWN, Word, has_mark
 from host.policy.shell.wrappers import RAISING, SHELLS, Wrapper, base_name, peel, wrapper_of
 
 DEEPEST: Final = 8  # shell texts within shell texts
 MOST_WRAPPERS: Final = 12  # around one command
-_PASSING: Final = frozenset({"cat", "tee"})
+_NOTHING: Final = Input()
 _SHELL_VALUES: Final = re.compile(r"[-+][a-zA-Z]*[oO]")
 _SHELL_FILES: Final = frozenset({"--rcfile", "--init-file", "--rcs"})
 
@@ -38,6 +40,8 @@ class _Around(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     fetched: bool = False
     carried: bool = False  # rides in an option or a one-liner of another program
+    input: Input = _NOTHING  # what the shell that runs the text is given
+    surroundings: Surroundings = Surroundings()  # what rules what it does
 
 
 def unfold(text: str) -> Unfolded:
@@ -56,7 +60,8 @@ class _Unfolding:
         self._bytes = 0
         self._carried = False  # whether the text at hand rides in another program, which executes anyway
         self._files: set[str] = set()  # what the text downloads
-        self._script = Script(commands=[], functions={}, defined={}, variables={}, given_up="", hidden=False)
+        self._script = read_script("")
+        self._setting = Setting(text="")
 
     def run(self, text: str) -> None:
         """Read the text, then every text found in it."""
@@ -73,7 +78,13 @@ class _Unfolding:
                 self._unclear(script.given_up)
             if script.hidden:
                 self._unclear("a subscript, a default, a name reference or a comment may hide a command")
-            self._into.bomb |= any(forks(name, body) for name, body in script.functions.items() if name)
+            forking = forks(script.functions)
+            self._into.bomb |= bool(forking)
+            if forking is None:
+                self._unclear("functions lie too deep in one another to judge")
+            self._setting = setting_of(script, inner, around.surroundings)
+            if script.evaluates:
+                self._leaf((), (), Simple(words=()), msgspec.structs.replace(around, why=script.evaluates))
             for simple in script.commands:
                 self._simple(simple, around)
             if len(self._into.found) > 2 * MOST_COMMANDS:
@@ -85,8 +96,8 @@ class _Unfolding:
             self._into.unclear.append(why)
 
     def _simple(self, simple: Simple, around: _Around) -> None:
-        if simple.cwd:
-            around = msgspec.structs.replace(around, cwd=simple.cwd)
+        surroundings = placed(simple, self._script.commands, self._setting, around.surroundings)
+        around = msgspec.structs.replace(around, surroundings=surroundings, cwd=simple.cwd or around.cwd)
         if simple.words and DOWNLOADERS & {base_name(word.text) for word in simple.words[:4]}:
             self._files |= fetched_files(simple.words, simple.writes)
         words, assignments = simple.words, simple.assignments
@@ -95,7 +106,11 @@ class _Unfolding:
                 break
             name = self._name(words[0])
             if name == "find":
-                self._find(words, simple, around)
+                built = built_by_find(words)
+                if built is None:
+                    self._unclear("a find runs too many commands to judge")
+                for each in built or []:
+                    self._simple(Simple(words=each, cwd=simple.cwd), around)
             wrapper = wrapper_of(name)
             if wrapper is None or self._stays(name, words):
                 break
@@ -150,11 +165,11 @@ class _Unfolding:
         if name == "trap":
             texts, inner = [words[1]], ()
         elif name == "xargs":
-            inner = self._fed(peeled.own, inner, simple)
+            inner = self._fed(peeled.own, inner, simple, around)
         elif name == "parallel":
-            texts = [Word(re.sub(r":::\+?|\{\S*\}", " ", word.text)) for word in texts]
+            texts = [Word(re.sub(r":::\+?|\{[^\s{}]*\}", " ", word.text)) for word in texts]
         for text in texts:
-            self._text(text, around)
+            self._text(text, around, self._given(simple, around))
         if not inner and (texts or not wrapper.inner_reads):
             # the wrapper itself is what is left: it runs its text, a shell, or nothing
             self._leaf(words, (), simple, around)
@@ -178,81 +193,33 @@ class _Unfolding:
             self._leaf((), assignments, simple, around)
         return (), (), msgspec.structs.replace(around, why="done")
 
-    def _fed(self, own: tuple[Word, ...], inner: tuple[Word, ...], simple: Simple) -> tuple[Word, ...]:
-        """The command that xargs builds: its words, and what it reads."""
-        given = self._given(simple)
-        fed: tuple[Word, ...]
-        if given is None:
-            upstream = self._script.commands[slice(*simple.upstream)]
-            listed = upstream and all(each.words and base_name(each.words[0].text) in _LISTING for each in upstream)
-            fed = (Word(NAMED if listed else UNKNOWN, False),)
-        else:
-            fed = tuple(Word(each, False) for each in given.text.replace("'", " ").replace('"', " ").split()[:64])
-        if not inner:
-            return (Word("echo"), *fed)
-        replace = next((word.text for at, word in enumerate(own) if at and own[at - 1].text in {"-I", "--replace"}), "")
-        replace = replace or next(
-            (found[1] or "{}" for word in own if (found := re.fullmatch(r"-[Ii](.*)|--replace", word.text))), ""
-        )
-        if not replace:
-            return (*inner, *fed)
-        value = fed[0].text if fed else ""
-        return tuple(
-            Word(word.text.replace(replace, value), False, word.shown) if replace in word.text else word
-            for word in inner
-        )
+    def _fed(self, own: tuple[Word, ...], inner: tuple[Word, ...], simple: Simple, around: _Around) -> tuple[Word, ...]:
+        """The command that xargs builds; what else it might build is judged beside it."""
+        upstream = self._script.commands[slice(*simple.upstream)]
+        *others, last = built_by_xargs(own, inner, self._given(simple, around).text, upstream)
+        for each in others:
+            self._simple(Simple(words=each, cwd=simple.cwd), around)
+        return last
 
-    def _find(self, words: tuple[Word, ...], simple: Simple, around: _Around) -> None:
-        """What find runs for each file."""
-        texts = [word.text for word in words[1:]]
-        roots = find_roots(texts)
-        at = 1
-        while at < len(words):
-            if words[at].text not in {"-exec", "-execdir", "-ok", "-okdir"}:
-                at += 1
-                continue
-            end = next((i for i in range(at + 1, len(words)) if words[i].text in {";", "+"}), len(words))
-            found = [Word(root, False) for root in roots] if unnarrowed(texts) else [Word(NAMED, False)]
-            inner: list[Word] = []
-            for word in words[at + 1 : end]:
-                inner += found if word.text == "{}" else [word]
-            self._simple(Simple(words=tuple(inner), cwd=simple.cwd), around)
-            at = end + 1
-
-    def _text(self, text: Word, around: _Around) -> None:
-        """A shell text to be read in its turn."""
+    def _text(self, text: Word, around: _Around, given: Input = _NOTHING) -> None:
+        """A shell text to be read in its turn; `given` is what its commands read."""
         fetched = FETCHED in text.text
         if has_mark(text.text) or not text.known:
             self._unclear("a shell is given text that is not known")
         self._queue.append(
             (
                 text.text,
-                msgspec.structs.replace(around, depth=around.depth + 1, fetched=fetched),
+                msgspec.structs.replace(around, depth=around.depth + 1, fetched=fetched, input=given),
                 self._script.variables,
             )
         )
 
-    def _given(self, simple: Simple) -> Word | None:
-        """The text that a command reads, where the script tells it."""
+    def _given(self, simple: Simple, around: _Around) -> Input:
+        """What a command reads: from a here-document, a pipe, or what the shell around it is given."""
         if simple.stdin is not None:
-            return Word(simple.stdin, simple.stdin_known)
+            return Input(piped=True, text=Word(simple.stdin, simple.stdin_known), fetched=FETCHED in simple.stdin)
         first, end = simple.upstream
-        if first == end:
-            return None
-        commands = self._script.commands[first:end]
-        if any(not each.words or base_name(each.words[0].text) not in _PASSING for each in commands[1:]):
-            return None
-        source = commands[0]
-        texts, known = [word.text for word in source.words], all(word.known for word in source.words)
-        match base_name(texts[0]) if texts else "":
-            case "echo":
-                return Word(expansion.echoed(texts[1:]), known)
-            case "printf":
-                return Word(expansion.printed(texts[1:]), known)
-            case "cat" if len(texts) == 1 and source.stdin is not None:
-                return Word(source.stdin, source.stdin_known)
-            case _:
-                return None
+        return around.input if first == end else given_by(self._script.commands[first:end])
 
     def _end(
         self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], simple: Simple, around: _Around
@@ -266,7 +233,12 @@ class _Unfolding:
         if name in SHELLS:
             self._shell(words, assignments, simple, around)
         elif name == "eval":
-            self._text(Word(" ".join(word.text for word in words[1:]), all(word.known for word in words)), around)
+            first = next((at for at, word in enumerate(words) if word.text != "eval"), len(words))
+            self._text(
+                Word(" ".join(word.text for word in words[first:]), all(word.known for word in words)),
+                around,
+                self._given(simple, around),
+            )
             self._bare(simple, around)
         elif name in {"source", "."}:
             self._source(words, assignments, simple, around)
@@ -288,22 +260,22 @@ class _Unfolding:
             at += 2 if text in _SHELL_FILES or _SHELL_VALUES.fullmatch(text) else 1
         at += at < len(words) and words[at].text in {"-", "--"}
         if takes_text and at < len(words):
-            self._texted(words, at, around)
+            self._texted(words, at, around, self._given(simple, around))
             if not clean or assignments:
                 self._leaf(words[:at], assignments, simple, around)
             else:
                 self._bare(simple, around)
             return
-        given = self._given(simple)
+        given = self._given(simple, around).text
         reads_given = at >= len(words) or any(word.text == "-s" for word in words) or words[at].text == "/dev/stdin"
         if reads_given and given is not None:
             self._text(given, around)
             if clean and not assignments:
                 self._bare(simple, around)
                 return
-        self._leaf(words, assignments, simple, around, fetched=self._runs_fetched(words, simple))
+        self._leaf(words, assignments, simple, around, fetched=self._runs_fetched(words, simple, around))
 
-    def _texted(self, words: tuple[Word, ...], at: int, around: _Around) -> None:
+    def _texted(self, words: tuple[Word, ...], at: int, around: _Around, given: Input) -> None:
         """`sh -c TEXT NAME ARGUMENT…`."""
         variables = self._script.variables
         values = [word.text for word in words[at + 2 :]]
@@ -311,24 +283,44 @@ class _Unfolding:
         if values:
             numbered |= {"@": " ".join(values), "*": " ".join(values)}
         self._script.variables = {**variables, **numbered}
-        self._text(words[at], around)
+        self._text(words[at], around, given)
         self._script.variables = variables
 
     def _source(
         self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], simple: Simple, around: _Around
     ) -> None:
-        given = self._given(simple)
+        given = self._given(simple, around).text
         if len(words) > 1 and words[1].text == "/dev/stdin" and given is not None:
             self._text(given, around)
-        self._leaf(words, assignments, simple, around, fetched=self._runs_fetched(words, simple))
+        self._leaf(words, assignments, simple, around, fetched=self._runs_fetched(words, simple, around))
 
-    def _runs_fetched(self, words: tuple[Word, ...], simple: Simple) -> bool:
-        upstream = self._script.commands[slice(*simple.upstream)]
-        return (
-            any(FETCHED in word.text or base_name(word.text) in self._files for word in words)
-            or (simple.stdin is not None and FETCHED in simple.stdin)
-            or any(each.words and is_downloader(each.words) for each in upstream)
+    def _runs_fetched(self, words: tuple[Word, ...], simple: Simple, around: _Around) -> bool:
+        return self._given(simple, around).fetched or any(
+            FETCHED in word.text or base_name(word.text) in self._files for word in words
         )
+
+    def _riding(self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], around: _Around) -> None:
+        """What rides in another program: it counts for the floor and denials.
+
+        Whether it could be told does not matter beyond that, as the program that carries it is no reading command.
+        """
+        carried = carried_texts(words, assignments)
+        if len(carried) > MOST_TEXTS and around.depth < DEEPEST:
+            self._into.unclear.append(f"more than {MOST_TEXTS} shell texts ride in one command")
+        for text in carried[:MOST_TEXTS]:
+            self._queue.append(
+                (
+                    text,
+                    msgspec.structs.replace(
+                        around,
+                        depth=around.depth + 1,
+                        where=f"in {words[0].text if words else 'a variable'}",
+                        why="it rides in another program",
+                        carried=True,
+                    ),
+                    None,
+                )
+            )
 
     def _bare(self, simple: Simple, around: _Around) -> None:
         """A shell or `eval` is nothing by itself, but its redirections are."""
@@ -345,25 +337,17 @@ class _Unfolding:
         fetched: bool = False,
     ) -> None:
         if words and (INTERPRETERS.fullmatch(base_name(words[0].text)) or base_name(words[0].text) in self._files):
-            fetched = self._runs_fetched(words, simple)
+            fetched = self._runs_fetched(words, simple, around)
+        given = self._given(simple, around)
         if words and base_name(words[0].text) in _JOBS:
-            self._text(self._given(simple) or Word(UNKNOWN, False), around)
-        for text in carried_texts(words, assignments):
-            # what rides in another program counts for floor and denials; whether it could be told does not matter
-            # beyond that, as the program that carries it is no reading command
-            self._queue.append(
-                (
-                    text,
-                    msgspec.structs.replace(
-                        around,
-                        depth=around.depth + 1,
-                        where=f"in {words[0].text if words else 'a variable'}",
-                        why="it rides in another program",
-                        carried=True,
-                    ),
-                    None,
-                )
-            )
+            self._text(given.text or Word(UNKNOWN, False), around)
+        elif words and given.piped and fed_blindly(words):
+            fetched |= given.fetched
+            if not fetched and (given.text is None or not given.text.known):  # a download is asked about as one (POL-9)
+                self._unclear(f"{base_name(words[0].text)} is given text that is not known")
+        if words and (doubt := doubt_of(words, around.cwd)):
+            self._unclear(doubt)
+        self._riding(words, assignments, around)
         self._into.found.append(
             Found(
                 words=words,
@@ -377,9 +361,10 @@ class _Unfolding:
                 and words == simple.words
                 and self._script.defined.get(words[0].text, simple.at) < simple.at,
                 why=around.why,
+                given="" if given.text is None else given.text.text,
+                surroundings=around.surroundings,
             ),
         )
 
 
-_LISTING: Final = frozenset(["ls", "find", "fd", "git", "head", "tail", "sort", "uniq", "grep", "rg", "egrep", "fgrep"])
 _JOBS: Final = frozenset({"at", "batch"})  # read their job from what is given to them

@@ -8,9 +8,12 @@ from typing import Final
 import msgspec
 
 UNKNOWN: Final = "\ufff9"  # a stretch that could be anything
-NAMED: Final = "\ufffa"  # a stretch that is some name, path, number or date, and not an option
+NAMED: Final = "\ufffa"  # a stretch that is some name, path or date, and not an option; it holds no blank
 FETCHED: Final = "\ufffb"  # a stretch that came from a download
-MARKS: Final = (UNKNOWN, NAMED, FETCHED)
+NUMBER: Final = "\ufffc"  # a stretch that is a whole number
+ALTERNATIVE: Final = "\ue7ff"  # between the values that a variable may have
+SPLITS: Final = "\uf8f0"  # it stands for nothing, and says that the text may come apart outside quotes
+MARKS: Final = (UNKNOWN, NAMED, FETCHED, NUMBER)
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -28,7 +31,12 @@ class Word(msgspec.Struct, frozen=True):
     @property
     def could_be_option(self) -> bool:
         """Whether the word may turn out to begin with a dash."""
-        return self.text[:1] in {"-", "+", UNKNOWN, FETCHED} or (not self.known and self.text in {"", "*", "**", "?*"})
+        return self.text[:1] in {"-", "+", UNKNOWN, FETCHED} or (not self.known and self.text[:1] in {"", *"*?["})
+
+    @property
+    def could_be_several(self) -> bool:
+        """Whether bash may make several words of it: unknown text outside quotes."""
+        return not self.known and any(mark in self.text for mark in (UNKNOWN, FETCHED)) and self.source[:1] != '"'
 
 
 def plain(*texts: str) -> tuple[Word, ...]:

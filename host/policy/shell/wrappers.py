@@ -76,7 +76,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "taskset": _clear("", "", "c", "cpu-list", 1),
     "unbuffer": _clear(),
     "chronic": _clear(),
-    "coproc": _clear(),
+    "coproc": _wrapper(),
     "sudo": _wrapper(
         "ugpCrtTUDhR",
         "user group prompt close-from role type command-timeout other-user chdir host chroot",
