@@ -5,11 +5,19 @@ names the key by its dotted path, what is wrong and the remedy, and never repeat
 """
 
 import difflib
+import re
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
 from host.errors import ElisError, SettingsError, Unsupported
+
+_HIDDEN: Final = "«…»"
+_WORDS: Final = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*\Z")
+_NAMES: Final = re.compile(r"[A-Za-z]*[0-9]{0,4}(?:[_-]+(?:[A-Za-z]+[0-9]{0,4}|[0-9]{1,4}))*\Z")
+_LONGEST_NAME: Final = 24  # characters of a name that joins letters and digits; keys and tokens are rarely shorter
+_LONGEST_WORD: Final = 40
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +30,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     def line(self) -> str:
         """Return the problem in one line that can be shown on a terminal, whatever stands in a key."""
-        text = f"{self.key}: {self.wrong}; {self.remedy}" if self.key else f"{self.wrong}; {self.remedy}"
+        text = f"{_shown(self.key)}: {self.wrong}; {self.remedy}" if self.key else f"{self.wrong}; {self.remedy}"
         return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
@@ -52,7 +60,10 @@ class Problems:
         parent, _, name = key.rpartition(".")
         near = nearest(name, known)
         remedy = f"did you mean `{near}`?" if near else "take it out"
-        where = f"[{parent}]" if parent else "the file"
+        where = f"[{_shown(parent)}]" if parent else "the file"
+        # A table may have been given a value for a name, so what is no misspelling is shown only if it is words.
+        if not near and (parent.startswith("secrets") or not _WORDS.match(name) or len(name) > _LONGEST_WORD):
+            key = join(parent, _HIDDEN)
         self.add(key, "unknown key", f"{remedy} ({where} may hold {', '.join(known)})")
 
     def error(self) -> ElisError | None:
@@ -62,6 +73,21 @@ class Problems:
         lines = [problem.line() for problem in self._found]
         joined = f"{self._source}: {lines[0]}" if len(lines) == 1 else "\n  ".join([f"{self._source}:", *lines])
         return SettingsError(joined) if self else Unsupported(joined)
+
+
+def _shown(key: str) -> str:
+    """Return a dotted path in which no part is left that may be a secret: of generated or mixed characters."""
+    return ".".join(part if _is_name(part) else _HIDDEN for part in key.split("."))
+
+
+def _is_name(part: str) -> bool:
+    bare = part.partition("[")[0].strip('"')  # a place in a list may stand behind a name
+    if part == _HIDDEN or len(bare) < _LONGEST_NAME // 2:
+        return True
+    if len(bare) > _LONGEST_WORD:
+        return False
+    mixed = bare != bare.lower() and bare != bare.upper() and any(sign.isdigit() for sign in bare)
+    return _WORDS.match(bare) is not None or (not mixed and _NAMES.match(bare) is not None)
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

@@ -8,10 +8,11 @@ from typing import Final
 
 import msgspec
 
-from host.vault import rare, views
+from host.vault import dumps, rare, views
 
 FLAT: Final = "flat"
 BARE: Final = "bare"
+ONCE: Final = "once"
 HEX: Final = "hex"
 SMALLEST_CORE: Final = 6  # characters of base64 that are compared at least; of base32, whose characters say less, 8
 
@@ -33,10 +34,11 @@ def forms_of(plain: bytes) -> dict[str, tuple[Form, ...]]:
     return {
         FLAT: (Form(views.flat(plain)), *_short_characters(plain), *encoded),
         BARE: (Form(views.bare(plain)), *encoded),
+        ONCE: (Form(views.bare(plain)),),
         HEX: (digits, *wide_digits, *_base32(plain)),
         rare.PRINTABLE: (Form(views.bare(plain)), *encoded),
         rare.JOINED: (Form(rare.joined(plain)), *encoded),
-        rare.DUMP: (digits, *wide_digits),
+        **dict.fromkeys(dumps.WAYS, (Form(plain), *(Form(each) for each in wide))),
         rare.NUMBERS: (Form(plain),),
     }
 

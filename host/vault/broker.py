@@ -60,25 +60,36 @@ class Broker:
         self._looked = threading.Event()
         self._looked.set()
 
-    def arm(self, plain: Any, passport: Passport) -> Any:  # noqa: ANN401 - plain data
+    def arm(self, plain: Any, passport: Passport, admitted: Collection[str] = ()) -> Any:  # noqa: ANN401 - plain data
         """Return plain arguments with values where handles stood; the same object where none stood.
 
-        Raises SecretMissing (no such secret, or no value behind it) and PolicyViolation (this tool, or this host, may
-        not have it).
+        `admitted` are hosts that this call may reach beside those that its tool always may. Raises SecretMissing (no
+        such secret, or no value behind it) and PolicyViolation (this tool, or this host, may not have it).
         """
         if not names_secret(plain):
             return plain
-        return self._armed(plain, _Loan(self, passport, host_of(plain, passport.towards)))
+        return self._armed(plain, _Loan(self, passport, host_of(plain, passport.towards), admitted))
 
-    async def armed(self, plain: Any, passport: Passport) -> Any:  # noqa: ANN401 - plain data
+    async def armed(
+        self,
+        plain: Any,  # noqa: ANN401 - plain data
+        passport: Passport,
+        admitted: Collection[str] = (),
+    ) -> Any:  # noqa: ANN401 - plain data
         """Do as `arm` without holding the event loop: a vault's program may take seconds."""
         if not names_secret(plain):
             return plain
         if not any(
             is_slow(reference) for reference in (*(each.ref for each in self._secrets.values()), *self._reserved)
         ):
-            return self.arm(plain, passport)
-        return await asyncio.to_thread(self.arm, plain, passport)
+            return self.arm(plain, passport, admitted)
+        return await asyncio.to_thread(self.arm, plain, passport, admitted)
+
+    def check(self, plain: Any, passport: Passport, admitted: Collection[str] = ()) -> None:  # noqa: ANN401 - plain data
+        """Raise what `arm` would raise of a secret that this call may not have; no value is looked up."""
+        host = host_of(plain, passport.towards)
+        for name in _names(plain):
+            self._lendable(name, passport, host, admitted)
 
     def mask_from_the_start(self) -> None:
         """Mask what an earlier process may have lent and a tool may have kept in a file since, and the host's own keys.
@@ -103,8 +114,16 @@ class Broker:
         if not self._looked.is_set():
             await asyncio.to_thread(self._looked.wait, _FIRST_LOOK_SECONDS)
 
-    def lend(self, name: str, passport: Passport, host: str | None) -> str:
-        """Return the value of the secret `name` for a call of `passport` that goes to `host` (None: nobody knows)."""
+    def lend(self, name: str, passport: Passport, host: str | None, admitted: Collection[str] = ()) -> str:
+        """Return the value of the secret `name` for a call of `passport` that goes to `host` (None: nobody knows).
+
+        `admitted` are further hosts that this call may reach.
+        """
+        value = self._value(name, self._lendable(name, passport, host, admitted).ref)
+        self._masker.lend(name, value)
+        return value
+
+    def _lendable(self, name: str, passport: Passport, host: str | None, admitted: Collection[str]) -> SecretSettings:
         secret = self._secrets.get(name)
         if secret is None:
             known = ", ".join(f"«secret:{each}»" for each in sorted(self._secrets)) or "none"
@@ -114,10 +133,8 @@ class Broker:
             may = ", ".join(secret.tools) or "no tool"
             message = f"The secret {name!r} may not be lent to {passport.name}; its settings name: {may}."
             raise PolicyViolation(message)
-        self._check_host(name, secret, passport, host)
-        value = self._value(name, secret.ref)
-        self._masker.lend(name, value)
-        return value
+        self._check_host(name, secret, passport, host, admitted)
+        return secret
 
     def lend_to_server(self, name: str) -> str:
         """Return the value of a secret that the entry of a tool server names, for the environment of that server.
@@ -132,9 +149,12 @@ class Broker:
         self._masker.lend(name, value)
         return value
 
-    def _check_host(self, name: str, secret: SecretSettings, passport: Passport, host: str | None) -> None:
+    def _check_host(
+        self, name: str, secret: SecretSettings, passport: Passport, host: str | None, admitted: Collection[str]
+    ) -> None:
         may = ", ".join(secret.hosts)
-        others = [other for other in self._reaches.get(passport.name, ()) if not may_get(other.lower(), secret.hosts)]
+        reaches = (*self._reaches.get(passport.name, ()), *admitted)
+        others = [other for other in reaches if not may_get(other.lower(), secret.hosts)]
         if secret.hosts and others:
             also = "any host" if "*" in others else ", ".join(others)
             message = f"The secret {name!r} is bound to hosts ({may}), and {passport.name} may reach {also} as well."
@@ -206,15 +226,16 @@ class Broker:
 class _Loan:
     """What one call is lent: each value is fetched once, however often its handle stands there."""
 
-    def __init__(self, broker: Broker, passport: Passport, host: str | None) -> None:
+    def __init__(self, broker: Broker, passport: Passport, host: str | None, admitted: Collection[str]) -> None:
         self._broker = broker
         self._passport = passport
         self._host = host
+        self._admitted = admitted
         self._values: dict[str, str] = {}
 
     def value(self, name: str) -> str:
         if name not in self._values:
-            self._values[name] = self._broker.lend(name, self._passport, self._host)
+            self._values[name] = self._broker.lend(name, self._passport, self._host, self._admitted)
         return self._values[name]
 
 
@@ -229,6 +250,19 @@ def names_secret(plain: Any) -> bool:  # noqa: ANN401 - plain data
             return any(names_secret(value) for value in cast("Sequence[object]", plain))
         case _:
             return False
+
+
+def _names(plain: Any) -> set[str]:  # noqa: ANN401 - plain data
+    """Return the names of the secrets whose handles stand in strings of `plain`."""
+    match plain:
+        case str():
+            return set(HANDLE.findall(plain)) if _SIGN in plain else set()
+        case dict():
+            return {name for value in cast("dict[object, object]", plain).values() for name in _names(value)}
+        case list() | tuple():
+            return {name for value in cast("Sequence[object]", plain) for name in _names(value)}
+        case _:
+            return set()
 
 
 def _own(name: str) -> PolicyViolation:

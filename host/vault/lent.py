@@ -5,22 +5,21 @@ hexadecimal, broken over lines or quoted in any of these (`host.vault.appearance
 Positions are of bytes. Typical forms of secrets that nobody lent are for `host.vault.shapes`.
 """
 
-import base64
 import bisect
 import itertools
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
-from host.vault import rare, views
-from host.vault.appearances import BARE, FLAT, HEX, Form, forms_of
+from host.vault import dumps, hidden, rare, views
+from host.vault.appearances import BARE, FLAT, HEX, ONCE, Form, forms_of
 
 SHORT_BYTES: Final = 6  # below this a value is masked only as a word of its own: its encodings occur by chance
 _UNFINISHED_DEPTH: Final = 6  # escapes within escapes that may be cut off at once
 _LONGEST_ESCAPE: Final = 12  # bytes that one byte of a value may take in a text
-_WORD_OF_BASE64: Final = re.compile(rb"[A-Za-z0-9+/_-]{16,}")
+_OF_ESCAPES: Final = b"%\\&=0123456789abcdefABCDEF"  # also those of numbers, and of the places of a dump
 _APART: Final = b"\n\x1e\n"
 _BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_")
 
@@ -47,6 +46,11 @@ class LentValue:
         self._forms: dict[str, tuple[Form, ...]] = {} if self._short else forms_of(self.plain)
         longest = max([len(self.plain), *(len(form.core) for form in self._forms.get(FLAT, ()))])
         self.reach = longest * _LONGEST_ESCAPE
+        self.dumped = 0 if self._short else max(len(form.core) for form in self._forms["hexadecimal"])
+        """Bytes that the longest form of the value takes in a dump; 0 if it is not looked for there."""
+        cores = [form.core[:1] for forms in self._forms.values() for form in forms]
+        self.firsts = frozenset(b"".join([*cores, *(core.upper() for core in cores), _OF_ESCAPES]))
+        """Every byte with which an appearance may begin, escaped or not."""
 
     def spans(self, text: "Text") -> list[Span]:
         """Return where the value stands in `text`, in no order; appearances may overlap."""
@@ -55,11 +59,8 @@ class LentValue:
         found: list[Span] = []
         for name, view in text.views.items():
             for form in self._forms[name]:
-                for at in _all(view.data, form.core):
-                    start, end = view.back(*_widened(view.data, form, at))
-                    # The characters of a dump stand behind its bytes, to the end of the line.
-                    end = rare.end_of_line(text.raw, end) if name == rare.DUMP else end
-                    found.append(Span(start, end, self.replacement))
+                places = [view.back(*_widened(view.data, form, at)) for at in _all(view.data, form.core)]
+                found += [Span(start, end, self.replacement) for start, end in places]
         # What looks like an escape together with the byte before it is missed by the views, never by this.
         found += [Span(at, at + len(self.plain), self.replacement) for at in _all(text.raw, self.plain)]
         return found
@@ -77,6 +78,19 @@ class LentValue:
                         start -= form.left_edge and start > 0 and data[start - 1] in _BASE64
                         earliest = min(earliest, view.back(start, end)[0])
         return earliest
+
+
+class View(Protocol):
+    """What of a text is looked at."""
+
+    @property
+    def data(self) -> bytes:
+        """The view itself."""
+        ...
+
+    def back(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the text behind `start`..`end` of the view."""
+        ...
 
 
 class _View:
@@ -104,12 +118,17 @@ class Text:
     def __init__(self, raw: bytes, *, part: bool = False) -> None:
         """Take the text; a `part` of one may be cut off anywhere."""
         self.raw = raw
-        flat = _View(views.flat(raw), lambda: views.trace_flat(raw))
+        undone, once = views.flat_and_once(raw)
+        flat = _View(undone, lambda: views.trace_flat(raw))
         bare = _View(views.bare(raw), lambda: views.trace_bare(raw))
         digits = _View(views.hexadecimal(flat.data), lambda: views.trace_hexadecimal(flat.traced()))
-        self.views: dict[str, _View] = {FLAT: flat, BARE: bare, HEX: digits}
+        self.views: dict[str, View] = {FLAT: flat, BARE: bare, HEX: digits}
+        if once is not None:
+            self.views[ONCE] = _View(once, lambda: views.trace_once(raw))
         for view in rare.views(raw, part=part):
             self.views[view.name] = _View(view.data, view.trace)
+        if not part:  # `dumps.opens_at` says where a part of one begins
+            self.views.update(dumps.views(raw))
 
 
 def spans_of(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
@@ -126,6 +145,11 @@ def opens_at(values: tuple[LentValue, ...], raw: bytes) -> int:
     if not values or not raw:
         return len(raw)
     reach = max(value.reach for value in values)
+    return min(_text_opens_at(values, raw, reach), _hidden_opens_at(values, raw, reach))
+
+
+def _text_opens_at(values: tuple[LentValue, ...], raw: bytes, reach: int) -> int:
+    """Return the same, with nothing behind base64."""
     offset = max(0, len(raw) - reach)
     window = raw[offset:]
     earliest = ending = len(window)
@@ -139,44 +163,37 @@ def opens_at(values: tuple[LentValue, ...], raw: bytes) -> int:
             break
         if escape < before or waits:
             earliest = min(earliest, ending)
-    return offset + earliest
+    longest = max((value.dumped for value in values), default=0)
+    return min(offset + earliest, dumps.opens_at(raw, longest) if longest else len(raw))
 
 
 def _inside_base64(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
-    """Return the words of base64 whose text holds a value that was escaped before: JSON, percent, base64 again."""
-    hidden: list[tuple[int, int]] = []
-    texts: list[bytes] = []
-    for match in _WORD_OF_BASE64.finditer(raw):
-        decoded = _decoded(match.group())
-        if decoded is not None:
-            hidden.append(match.span())
-            texts.append(decoded)
-    if not texts:
+    """Return the groups of base64 whose text holds a value that was escaped before: JSON, percent, base64 again."""
+    stretches = list(hidden.stretches(raw))
+    if not stretches:
         return []
-    text = Text(_APART.join(texts))
-    ends = list(itertools.accumulate(len(each) + len(_APART) for each in texts))
+    text = Text(_APART.join(each.text for each in stretches))
+    begins = list(itertools.accumulate((len(each.text) + len(_APART) for each in stretches[:-1]), initial=0))
     found: list[Span] = []
     for span in (span for value in values for span in value.spans(text)):
-        first, last = (bisect.bisect_right(ends, at) for at in (span.start, span.end - 1))
-        found.append(Span(hidden[first][0], hidden[min(last, len(hidden) - 1)][1], span.replacement))
+        at = bisect.bisect_right(begins, span.start) - 1
+        stretch, begin = stretches[at], begins[at]
+        end = min(span.end - begin, len(stretch.text))  # a value has no separator in it
+        found.append(Span(*stretch.back(span.start - begin, end), span.replacement))
     return found
 
 
-def _decoded(word: bytes) -> bytes | None:
-    """Return the text behind a word of base64; None where it is no text: a picture, a hash, a name of code."""
-    standard = word.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
-    try:
-        data = base64.b64decode(standard[: len(standard) // 4 * 4] + _rest(standard), validate=True)
-        data.decode()
-    except ValueError:
-        return None
-    return data
-
-
-def _rest(standard: bytes) -> bytes:
-    """Return what is left behind the last whole group of four, filled up; one character alone says nothing."""
-    left = standard[len(standard) // 4 * 4 :]
-    return left + b"=" * (4 - len(left)) if len(left) > 1 else b""
+def _hidden_opens_at(values: tuple[LentValue, ...], raw: bytes, reach: int) -> int:
+    """Return the earliest byte from which base64 at the end of `raw` may hide the beginning of a value."""
+    tail = hidden.tail(raw, reach)
+    if tail is None:
+        return len(raw)
+    earliest = len(raw)
+    if tail.text and (at := _text_opens_at(values, tail.text, reach)) < len(tail.text):
+        earliest = tail.back(at)
+    if any(tail.may_begin(first) for value in values for first in value.firsts):
+        earliest = min(earliest, tail.waits)
+    return earliest
 
 
 def settled(spans: list[Span]) -> list[Span]:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast
 
-from host.vault import blocks, lent, literals, named, shapes
+from host.vault import blocks, hidden, lent, literals, named, shapes
 from host.vault.lent import LentValue, Span
 
 MASK: Final = re.compile(r"«masked:([a-z-]{1,32})»")
@@ -19,9 +19,12 @@ MASK: Final = re.compile(r"«masked:([a-z-]{1,32})»")
 
 _CONTEXT_BYTES: Final = 512  # what was passed on and still decides what the next bytes mean
 _LONGEST_HELD_BYTES: Final = 3 * 1024  # a stream holds back no more of an open value than this, …
-_LONGEST_BLOCK_BYTES: Final = 16 * 1024  # … but of a key block, and of what may be a lent value all that it can take
+_LONGEST_BLOCK_BYTES: Final = 16 * 1024  # … of a key block, …
+_LONGEST_LENT_BYTES: Final = 64 * 1024  # … of what may be a lent value; more only where the value itself can take more
 _SMALLEST: Final = 3  # bytes; nothing shorter is a secret of any form
 _SEPARATOR: Final = "\n"
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_]{1,32}\Z")
+"""Names of fields that are never masked: those of events and schemas, which a word that was lent must not break."""
 
 
 def handle(name: str) -> str:
@@ -65,7 +68,7 @@ class Masker:
         return text if not spans else _replaced(raw, spans, 0, len(raw)).decode("utf-8", "surrogatepass")
 
     def tree(self, data: Any) -> Any:  # noqa: ANN401 - plain data: dictionaries, lists, strings, numbers
-        """Return plain `data` without secrets in any of its strings; what needs no change is returned as it is."""
+        """Return plain `data` without secrets in any string or name of a field; what needs no change stays as it is."""
         strings: list[str] = []
         _gather(data, strings)
         raw = _SEPARATOR.join(strings).encode("utf-8", "surrogatepass")
@@ -107,39 +110,43 @@ class MaskStream:
         self._buffer += self._after_drop(chunk.encode("utf-8", "surrogatepass"))
         values = self._values()
         spans = _spans(values, self._buffer)
-        cut, longest = self._cut(values, spans)
-        if len(self._buffer) - cut > longest:
-            # Longer than any secret of a known form: the open value is masked whole, to the end of its word.
-            spans = [*(span for span in spans if span.end <= cut), Span(cut, len(self._buffer), _too_long())]
-            self._dropping = True
-            cut = len(self._buffer)
-        return self._pass_on(spans, cut)
+        exact = lent.opens_at(values, self._buffer)
+        cut = max(self._done, min(exact, shapes.opens_at(self._buffer)))
+        # What overlaps becomes one span, so a span waits as a whole for what may still grow into it.
+        inside = next((span for span in spans if span.start < cut < span.end), None)
+        waits = cut if inside is None else max(self._done, inside.start)
+        if len(self._buffer) - waits <= self._longest(values, waits, exact=waits == exact or inside is not None):
+            return self._pass_on(spans, waits)
+        if inside is not None:
+            return self._pass_on(spans, inside.end, context=_LONGEST_BLOCK_BYTES)
+        # Longer than any secret of a known form: the open value is masked whole, to the end of its word.
+        self._dropping = True
+        spans = [*(span for span in spans if span.end <= cut), Span(cut, len(self._buffer), _too_long())]
+        return self._pass_on(spans, len(self._buffer))
 
     def flush(self) -> str:
         """Return what was held back; the text is over."""
         return self._pass_on(_spans(self._values(), self._buffer), len(self._buffer))
 
-    def _cut(self, values: tuple[LentValue, ...], spans: list[Span]) -> tuple[int, int]:
-        """Return how far the buffer is certain, and how much may be held back from there."""
-        floor = self._done
-        while True:
-            exact = floor + lent.opens_at(values, self._buffer[floor:])
-            cut = max(floor, min(exact, shapes.opens_at(self._buffer)))
-            inside = next((span for span in spans if span.start < cut < span.end), None)
-            if inside is not None:
-                floor = inside.end
-                continue
-            if cut == exact and values:
-                return cut, max(_LONGEST_HELD_BYTES, *(value.reach for value in values))
-            block = self._buffer.startswith(blocks.WORD, cut)
-            return cut, _LONGEST_BLOCK_BYTES if block else _LONGEST_HELD_BYTES
+    def _longest(self, values: tuple[LentValue, ...], cut: int, *, exact: bool) -> int:
+        """Return how much may be held back from `cut`, which may be `exact`, the beginning of a lent value."""
+        if exact and values:
+            return max(_LONGEST_LENT_BYTES, *(value.reach for value in values))
+        return _LONGEST_BLOCK_BYTES if self._buffer.startswith(blocks.WORD, cut) else _LONGEST_HELD_BYTES
 
-    def _pass_on(self, spans: list[Span], cut: int) -> str:
+    def _pass_on(self, spans: list[Span], cut: int, context: int = _CONTEXT_BYTES) -> str:
         passed = _replaced(self._buffer, spans, self._done, cut)
-        keep = max(0, cut - _CONTEXT_BYTES)
+        keep = self._context(cut - context)
         self._buffer = self._buffer[keep:]
         self._done = cut - keep
         return passed.decode("utf-8", "surrogatepass")
+
+    def _context(self, wanted: int) -> int:
+        """Return from where the buffer stays: a line's beginning if one is near, else whole groups of base64."""
+        keep = max(0, wanted)
+        far = max(0, keep - 2 * _CONTEXT_BYTES)  # a dump's line is looked at over as much
+        line = self._buffer.rfind(b"\n", far, keep) + 1
+        return line or hidden.aligned(self._buffer, far)
 
     def _after_drop(self, data: bytes) -> bytes:
         if not self._dropping:
@@ -201,6 +208,8 @@ def _gather(data: Any, strings: list[str]) -> None:  # noqa: ANN401 - plain data
             for name, value in fields.items():
                 if isinstance(value, str) and isinstance(name, str) and named.is_secret_name(name):
                     strings.append(f'{name}="{value}"')
+                elif isinstance(name, str) and not _PLAIN_NAME.match(name):
+                    strings.append(name)
                 _gather(value, strings)
         case list() | tuple():
             items = cast("Sequence[object]", data)
@@ -208,6 +217,16 @@ def _gather(data: Any, strings: list[str]) -> None:  # noqa: ANN401 - plain data
                 _gather(item, strings)
         case _:
             pass
+
+
+def _named(name: str, mask: Callable[[str], str], new: dict[object, object]) -> str:
+    """Return a field's name masked, as one that is not there yet: two may be masked alike, and both are kept."""
+    if _PLAIN_NAME.match(name):
+        return name
+    name = mask(name)
+    while name in new:
+        name += "'"
+    return name
 
 
 def _mapped(data: Any, mask: Callable[[str], str], field: str = "", *, fields: bool = True) -> Any:  # noqa: ANN401 - plain data
@@ -219,11 +238,11 @@ def _mapped(data: Any, mask: Callable[[str], str], field: str = "", *, fields: b
                 return shapes.replacement(shapes.NAMED).decode()
             return masked
         case dict():
-            old = cast("dict[object, object]", data)
-            return {
-                name: _mapped(value, mask, name if fields and isinstance(name, str) else "", fields=fields)
-                for name, value in old.items()
-            }
+            new: dict[object, object] = {}
+            for name, value in cast("dict[object, object]", data).items():
+                kept = _named(name, mask, new) if isinstance(name, str) else name
+                new[kept] = _mapped(value, mask, name if fields and isinstance(name, str) else "", fields=fields)
+            return new
         case list() | tuple():
             items = cast("Sequence[object]", data)
             return [_mapped(item, mask, field, fields=fields) for item in items]

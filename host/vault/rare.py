@@ -1,4 +1,4 @@
-"""Views of clothes that few texts wear: mail's encoding, dumps, lists of numbers, marks between the characters.
+"""Views of clothes that few texts wear: mail's encoding, lists of numbers, marks between the characters.
 
 A view is made only of a text in which its mark stands, so that ordinary text costs one search for each. Like those of
 `host.vault.views` they find their way back, are linear and know nothing of secrets.
@@ -12,7 +12,6 @@ from host.vault.views import Pass, Traced, nothing
 
 PRINTABLE: Final = "quoted-printable"
 JOINED: Final = "joined"
-DUMP: Final = "dump"
 NUMBERS: Final = "numbers"
 
 _LEFT_OUT: Final = re.compile(rb"[ \t\r\n\v\f\x00\"'`\\+]+")
@@ -20,16 +19,11 @@ _LEFT_OUT: Final = re.compile(rb"[ \t\r\n\v\f\x00\"'`\\+]+")
 _PRINTABLE: Final = re.compile(rb"=(?:[0-9A-Fa-f]{2}|[ \t]*\r?\n)")
 
 # Colours of terminals, characters without a width, and what stands before each line of a quotation, comment or diff.
+_MARKS: Final = (b"\x1b[", b"\xe2\x80", b"\xe2\x81\xa0", b"\xef\xbb\xbf", b"\xc2\xad")
+_LINE: Final = rb"\n[ \t]*(?:[>#*|;:+-]+|//+)[ \t]?"
+_LINE_MARK: Final = re.compile(_LINE)  # searched by itself it costs little
 _BETWEEN: Final = re.compile(
-    rb"\x1b\[[0-9;:?]*[A-Za-z]|\xe2\x80[\x8b-\x8f]|\xe2\x81\xa0|\xef\xbb\xbf|\xc2\xad"
-    rb"|\n[ \t]*(?:[>#*|;:+-]+|//+)[ \t]?"
-)
-
-# The columns of a dump beside its bytes: the place before them, the characters behind them.
-_PLACE: Final = rb"(?:^|\n)[ \t]*[0-9A-Fa-f]{4,16}:?[ \t]+(?=[0-9A-Fa-f]{2})"
-_DUMP: Final = re.compile(_PLACE)
-_COLUMNS: Final = re.compile(
-    _PLACE + rb"|(?<=[0-9A-Fa-f]{2})[ ]{2,40}(?!(?:[0-9A-Fa-f]{2,4}[ ]){1,8})[|>]?[^\n]{1,18}(?=\n|\Z)|[ \t]+|\n"
+    rb"\x1b\[[0-9;:?]*[A-Za-z]|\xe2\x80[\x8b-\x8f]|\xe2\x81\xa0|\xef\xbb\xbf|\xc2\xad|" + _LINE
 )
 
 _LONGEST_CUT: Final = 64
@@ -43,6 +37,16 @@ _CUT_OFF: Final = re.compile(
 _NUMBER: Final = rb"[0-9]{1,3}(?:, ?|,?[ \t\r\n]{1,8})"
 _NUMBERS: Final = re.compile(rb"(?<![0-9.])(?:" + _NUMBER + rb"){5}[0-9]")
 _ONE: Final = re.compile(rb"(?<![\w.])([0-9]{1,3})(?![\w.])(?:, ?|,?[ \t\r\n]{1,8})?")
+
+_DIGITS: Final = bytes(
+    {**dict.fromkeys(b"0123456789", 48), **dict.fromkeys(b" \t\r\n", 32)}.get(each, each) for each in range(256)
+)
+
+
+def _in_a_row(raw: bytes) -> bool:
+    """Tell whether two numbers stand side by side; False is certain, and costs less than a look at each."""
+    seen = raw.translate(_DIGITS)
+    return any(pair in seen for pair in (b"0,0", b"0, 0", b"0 0", b"0  ", b"0,  "))
 
 
 class _Step:
@@ -87,11 +91,9 @@ def views(raw: bytes, *, part: bool) -> Iterator[Rare]:
     """Yield the view of every kind whose mark stands in `raw`; a `part` of a text may hold less of a mark."""
     if b"=" in raw and _PRINTABLE.search(raw):
         yield Rare(PRINTABLE, raw, _Step(_PRINTABLE, _printable), _WITHOUT)
-    if _BETWEEN.search(raw):
+    if _LINE_MARK.search(raw) or (any(mark in raw for mark in _MARKS) and _BETWEEN.search(raw)):
         yield Rare(JOINED, raw, _Step(_BETWEEN, nothing), _WITHOUT)
-    if _DUMP.search(raw):
-        yield Rare(DUMP, raw.lower(), _Step(_COLUMNS, nothing))
-    if (_ONE if part else _NUMBERS).search(raw):
+    if _ONE.search(raw) if part else _in_a_row(raw) and _NUMBERS.search(raw):
         yield Rare(NUMBERS, raw, _Step(_ONE, _number))
 
 
@@ -107,12 +109,6 @@ def finished(raw: bytes) -> tuple[int, bool]:
 def joined(plain: bytes) -> bytes:
     """Return what the JOINED view makes of a value."""
     return _LEFT_OUT.sub(b"", _BETWEEN.sub(b"", plain))
-
-
-def end_of_line(raw: bytes, at: int) -> int:
-    """Return the end of the line in which `at` lies."""
-    end = raw.find(b"\n", at)
-    return len(raw) if end < 0 else end
 
 
 def _printable(escape: bytes) -> bytes:

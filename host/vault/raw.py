@@ -4,6 +4,7 @@ Pure: it looks at forms, those that masking knows, and never repeats what it loo
 list of tool servers.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -21,6 +22,27 @@ _REMEDY: Final = (
 )
 
 
+_OPTION: Final = re.compile(
+    r"--?(?:[\w.]+-)*(?P<word>(?:api|access|private|secret)?-?key|token|secret|pass(?:word|wd|phrase|code)?|pwd|psk|pat"
+    r"|(?P<loose>auth(?:orization)?)|bearer|creds?|credentials?)\Z",
+    re.IGNORECASE,
+)
+_SHORT_OPTION: Final = re.compile(r"-[kpt]\Z", re.IGNORECASE)
+_JOINED: Final = re.compile(r"(?P<option>--?[A-Za-z][\w.-]*)=(?P<value>.+)\Z", re.DOTALL)
+_SHORT_JOINED: Final = re.compile(r"(?P<option>-[kp])(?P<value>[^=-].*)\Z", re.DOTALL)
+_NAMES_CONTENT: Final = re.compile(
+    r"--?(?:[\w.]+-)*(?:commit|rev(?:ision)?|ref|sha(?:1|256|512)?|hash|digest|checksum|branch|tag|integrity)\Z",
+    re.IGNORECASE,
+)
+_WORD: Final = re.compile(r"[A-Za-z0-9_+/=.~-]{20,}\Z")
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
+_HASH: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z", re.IGNORECASE)
+_SEPARATORS: Final = re.compile(r"[/.]")
+_SHORTEST_WORD: Final = 20
+_CHANGE: Final = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_FEWEST_CHANGES: Final = 5  # names with dates and versions have fewer, 20 random characters mostly more
+
+
 def looks_secret(argument: str) -> bool:
     """Tell whether `argument` holds a key, a token, a password or an address with one."""
     raw = argument.encode("utf-8", "surrogatepass")
@@ -30,9 +52,52 @@ def looks_secret(argument: str) -> bool:
 def check_command(key: str, command: Sequence[str], problems: Problems) -> None:
     """Note every argument of `command` that is a secret, also where its option stands before it (`--token VALUE`)."""
     for at, argument in enumerate(command):
-        beside = f"{command[at - 1]} {argument}" if at and command[at - 1].startswith("-") else argument
-        if looks_secret(argument) or looks_secret(beside):
+        option = command[at - 1] if at and command[at - 1].startswith("-") else ""
+        beside = f"{option} {argument}" if option else argument
+        if looks_secret(argument) or looks_secret(beside) or (at and _is_raw_argument(option, argument)):
             problems.add(f"{key}[{at}]", "holds what looks like a secret", _REMEDY)
+
+
+def _is_raw_argument(option: str, argument: str) -> bool:
+    """Tell whether an argument is a secret by the option that takes it, or a word that only generators make."""
+    joined = _JOINED.match(argument) or _SHORT_JOINED.match(argument)
+    if joined is not None:
+        return _is_raw_argument(joined["option"], joined["value"])
+    if argument.startswith("-"):
+        return False
+    value = argument.encode("utf-8", "surrogatepass")
+    if literals.refers(value) or literals.is_path(value) or "://" in argument or _UUID.match(argument):
+        return False
+    named_secret = _OPTION.match(option)
+    if named_secret is not None:
+        if named_secret["loose"]:  # also names a method
+            return literals.opaque(value)
+        return not named_secret["word"].lower().endswith("key") or literals.likely(value)
+    if _SHORT_OPTION.match(option) and literals.opaque(value):
+        return not literals.is_number(value)
+    return _is_generated(option, argument)
+
+
+def _is_generated(option: str, argument: str) -> bool:
+    """Tell whether `argument` is a long word without a pattern of words.
+
+    A hash of 40 or 64 hexadecimal digits is one too, but not where the option says that a commit or a content is named.
+    Identifiers in the form of a UUID, paths, addresses and packages with their versions are none.
+    """
+    argument = argument.partition("==")[0] if "==" in argument.rstrip("=") else argument  # the version of a package
+    if not _WORD.match(argument) or argument.startswith(("/", "./", "../", "~")):
+        return False
+    if _HASH.match(argument) and _NAMES_CONTENT.match(option):
+        return False
+    whole = argument.count("/") > 1 and any(len(part) < _SHORTEST_WORD // 4 for part in argument.split("/"))
+    parts = _SEPARATORS.split(argument) if whole or "." in argument else [argument]
+    return any(len(part) >= _SHORTEST_WORD and _is_random(part) for part in parts)
+
+
+def _is_random(word: str) -> bool:
+    """Tell whether letters and digits, or small letters and capitals, change as they do in random characters."""
+    raw = word.encode()
+    return literals.opaque(raw) and (len(_CHANGE.findall(word)) >= _FEWEST_CHANGES or literals.is_mixed(raw))
 
 
 def check_environment(

@@ -104,7 +104,16 @@ class Traced:
 
 def flat(data: bytes) -> bytes:
     """Return the FLAT view."""
-    for _ in range(_ROUNDS):
+    return flat_and_once(data)[0]
+
+
+def flat_and_once(data: bytes) -> tuple[bytes, bytes | None]:
+    """Return the FLAT view, and what it is with one round of undoing; None where one round is all there is to undo.
+
+    A value may end in what becomes an escape with the text behind it, once the value itself was unescaped.
+    """
+    once: bytes | None = None
+    for done in range(_ROUNDS):
         # Blanks go before every round: a wrapped escape, and one that undoing has just put together, is one too.
         data = data.translate(None, _BLANKS)
         if not any(sign in data for sign in _ESCAPE_SIGNS):
@@ -112,8 +121,17 @@ def flat(data: bytes) -> bytes:
         undone = _ESCAPE.sub(_undo_match, data)
         if undone == data:
             break
+        once = data if done == 1 else once
         data = undone
-    return data.translate(None, _LEFT_OUT)
+    return data.translate(None, _LEFT_OUT), None if once is None else once.translate(None, _LEFT_OUT)
+
+
+def trace_once(data: bytes) -> Traced:
+    """Return the view of one round with the way back."""
+    passes = [Pass(data, _BREAK, nothing)]
+    passes.append(Pass(passes[-1].data, _ESCAPE, _undo))
+    passes.append(Pass(passes[-1].data, _LEAVE_OUT, nothing))
+    return Traced(passes[-1].data, passes)
 
 
 def trace_flat(data: bytes) -> Traced:

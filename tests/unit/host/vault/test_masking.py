@@ -174,6 +174,19 @@ def test_the_journal_s_tree_loses_lent_values_and_keeps_what_nobody_lent() -> No
     assert masker.lent_tree(tree) == {"text": "password: hunter2 and «secret:api»"}
 
 
+@pytest.mark.clause("MASK-1", "JRN-4")
+def test_names_of_fields_lose_lent_values_but_the_names_that_programs_give_stay() -> None:
+    """A model may write a value where a header's name belongs; a lent word must not rename the fields of an event."""
+    masker = Masker()
+    masker.lend("api", "s3cr3t-Value-42")
+    masker.lend("word", "arguments")
+    tree = {"arguments": {"s3cr3t-Value-42": 1, "s3cr3t-Value-42 ": 2, "«secret:api»": 3, "x": "arguments"}}
+    for masked in (masker.tree(tree), masker.lent_tree(tree)):
+        assert masked == {
+            "arguments": {"«secret:api»": 1, "«secret:api» ": 2, "«secret:api»'": 3, "x": "«secret:word»"}
+        }
+
+
 @pytest.mark.clause("SEC-3", "MASK-1")
 def test_a_key_of_the_host_is_concealed_but_a_plain_word_in_its_place_is_not() -> None:
     """Local servers are given `none` or `ollama` for a key, and people say that too."""
@@ -191,7 +204,7 @@ def test_a_stream_passes_ordinary_words_on_at_once() -> None:
     stream = masker.stream()
     assert stream.feed("Hello, this is ordin") == "Hello, this is ordin"
     assert stream.feed("ary text. The token is s3cr3t-V") == "ary text. The token is "
-    assert stream.feed("alue-42 and") == "«secret:api» and"
+    assert stream.feed("alue-42 and ") == "«secret:api» and "
     assert stream.feed(" password=") == " password="
     assert stream.feed("hun") == ""
     assert stream.feed("ter2\n") == "«masked:named-value»\n"
@@ -207,6 +220,28 @@ def test_a_stream_holds_back_no_more_than_its_bound() -> None:
     rest = stream.feed(" and on") + stream.flush()
     assert "x1" not in rest
     assert rest.endswith(" and on")
+
+
+@pytest.mark.clause("MASK-1")
+def test_a_dump_of_one_secret_without_a_pause_shows_nothing_of_it() -> None:
+    """It is longer than a stream may hold back: what is over the bound is passed on as handles."""
+    masker = Masker()
+    masker.lend("api", "s3cr3t-Value/42+x==")
+    data = b"s3cr3t-Value/42+x==" * 2_500
+    rows = (f"{at:08x}: {data[at : at + 16].hex(' ', -2)}" for at in range(0, len(data), 16))
+    text, stream = "\n".join(rows), masker.stream()
+    shown = "".join(stream.feed(text[at : at + 4096]) for at in range(0, len(text), 4096)) + stream.flush()
+    assert "7333 6372" not in shown
+    assert len(shown) < len(text) / 20
+
+
+@pytest.mark.clause("MASK-1")
+def test_an_end_that_becomes_an_escape_with_what_follows_hides_nothing() -> None:
+    """`%a` at the end of an escaped value and an `A` behind it are no escape of the value."""
+    masker = Masker()
+    masker.lend("api", "a000000000%a")
+    spelt = "".join(f"\\x{byte:02x}" for byte in b"a000000000%a")
+    assert masker.text(f"x {spelt} A") == "x «secret:api» A"
 
 
 HOSTILE = (
@@ -231,6 +266,7 @@ HOSTILE = (
         "&amp;",
         "aaaaaaaaaaaaaaaaaaaaaaaaa ",
     ),
+    *("00000000: 41 ", "00000000: 41\n", "0000000   s  \\", " 000 000\n", "YWFhYWFhYWFhYWFh\n", "0" * 40),
     *("YWFhYWFhYWFhYWFhYWFhYWFh", "6161616161", "sshpass -p", "identified by '", "<password>", 'key" value="', "$6$"),
 )
 

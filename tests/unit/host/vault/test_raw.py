@@ -13,6 +13,16 @@ REFUSED = [
     ["server", "-H", "Authorization: Bearer abcdef0123456789abcdef"],
     ["env", "API_TOKEN=abc123randomopaque999", "server"],
     ["server", "https://u@host.example/"],
+    ["srv", "-k", "RAWa1b2c3d4e5f6g7h8i9j0"],
+    ["srv", "--pat", "RAWa8f5b7c1d2e3f4a5b6c7"],
+    ["srv", "--pat=RAWa8f5b7c1d2e3f4a5b6c7"],
+    ["srv", "-kRAWa1b2c3d4e5f6g7h8i9j0"],
+    ["srv", "a8f5f167f44f4964e6c998dee827110c"],
+    ["srv", "3f786850e387550fdab836ed7e6dc881de23001b"],
+    ["srv", "--openai-key", "RAWa1b2c3d4e5f6g7h8i9j0"],
+    ["srv", "--db.passphrase", "correct-horse-battery"],
+    ["srv", "--credential=opensesamex1"],
+    ["srv", "--start", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzKEY1"],
 ]
 ACCEPTED = [
     ["mcp-server-files", "/workspace/docs"],
@@ -21,6 +31,14 @@ ACCEPTED = [
     ["server", "--url", "https://api.example.org/v1?key=name"],
     ["server", "--commit", "3f786850e387550fdab836ed7e6dc881de23001b"],
     ["server", "--token", "$TOKEN"],
+    ["server", "--token", "secret:github", "--key=/etc/ssl/private/key.pem", "-p", "8080", "-k"],
+    ["server", "--tenant", "123e4567-e89b-12d3-a456-426614174000"],
+    ["server", "--rev=3f786850e387550fdab836ed7e6dc881de23001b"],
+    ["uvx", "mcp-server-git@2025.9.25", "--from", "some-long-package-name==1.22.333rc4"],
+    ["npx", "-y", "@modelcontextprotocol/server-sequential-thinking@2025.7.1"],
+    ["docker", "run", "ghcr.io/example-org/some-server-image:v1.2.3-alpine", "--auth", "none"],
+    ["server", "--profile", "x86_64-unknown-linux-gnu", "--path", "node_modules/.bin/server_filesystem_v2"],
+    ["server", "--primary-key", "id", "-p", "my-project-12"],
 ]
 
 

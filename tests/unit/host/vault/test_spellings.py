@@ -42,13 +42,28 @@ def _utf16(value: str) -> list[int]:
 def _xxd(value: str) -> str:
     raw = value.encode()
     rows = ((at, raw[at : at + 16]) for at in range(0, len(raw), 16))
-    return "\n".join(f"{at:08x}: {row.hex(' ', 2):<39}  {_shown(row)}" for at, row in rows)
+    return "\n".join(f"{at:08x}: {row.hex(' ', -2):<39}  {_shown(row)}" for at, row in rows)
 
 
 def _hexdump(value: str) -> str:
     raw = value.encode()
     rows = ((at, raw[at : at + 16]) for at in range(0, len(raw), 16))
     return "\n".join(f"{at:08x}  {row[:8].hex(' ')}  {row[8:].hex(' ')}  |{_shown(row)}|" for at, row in rows)
+
+
+def _od(value: str, cell: Callable[[int], str], place: str = "07o", width: int = 1) -> str:
+    """What `od` and `hexdump` write: a place, then numbers of `width` bytes each, the lowest first."""
+    raw = value.encode() + bytes(-len(value.encode()) % width)
+    rows = ((at, raw[at : at + 16]) for at in range(0, len(raw), 16))
+    numbers = (
+        (at, [int.from_bytes(row[k : k + width], "little") for k in range(0, len(row), width)]) for at, row in rows
+    )
+    return "\n".join(f"{at:{place}}" + "".join(map(cell, row)) for at, row in numbers)
+
+
+def _sign(byte: int) -> str:
+    short = {0: "\\0", 9: "\\t", 10: "\\n", 13: "\\r"}
+    return f"{short.get(byte, chr(byte) if 32 <= byte < 127 else f'{byte:03o}'):>4}"
 
 
 def _shown(row: bytes) -> str:
@@ -114,6 +129,16 @@ WAYS: Final[dict[str, Callable[[str], str]]] = {
     "a JSON list of numbers": lambda v: json.dumps(list(v.encode())),
     "xxd": _xxd,
     "hexdump": _hexdump,
+    "xxd behind a word": lambda v: "\n".join(f"n {row}" for row in _xxd(v).splitlines()),
+    "hexdump behind numbers": lambda v: "\n".join(f"{at}:{row}" for at, row in enumerate(_hexdump(v).splitlines(), 1)),
+    "od -c": lambda v: _od(v, _sign),
+    "od -b": lambda v: _od(v, lambda number: f" {number:03o}"),
+    "od -x": lambda v: _od(v, lambda number: f" {number:04x}", width=2),
+    "od": lambda v: _od(v, lambda number: f" {number:06o}", width=2),
+    "od -t x4": lambda v: _od(v, lambda number: f" {number:08x}", width=4),
+    "od -t u1": lambda v: _od(v, lambda number: f" {number:3}"),
+    "hexdump without options": lambda v: _od(v, lambda number: f" {number:04x}", "07x", 2),
+    "hexdump -d": lambda v: _od(v, lambda number: f"   {number:05}", "07x", 2),
     "HTML": html.escape,
     "HTML twice": lambda v: html.escape(html.escape(v)),
     "HTML in decimals": lambda v: "".join(f"&#{ord(sign)};" for sign in v),
