@@ -27,7 +27,9 @@ _LONGEST_SIZE: Final = 64  # bytes of the line that begins a chunk
 _LONGEST_NUMBER: Final = 12  # hexadecimal digits of its size
 _SHOWN: Final = 200
 RULE_FIELD: Final = "x-elis-rule"
-"""The field by which an answer of the proxy itself is known."""
+"""The field in which an answer of the proxy itself names its rule. A server can write one too: it proves nothing."""
+DOOR_FIELD: Final = "x-elis-door"
+"""The field by which whoever holds the door knows such an answer: it has the door's mark, which no server ever sees."""
 _PHRASES: Final = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway", 504: "Gateway Timeout"}
 
 
@@ -65,8 +67,9 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 class Exchange:
     """One connection of a caller."""
 
-    def __init__(self, streams: Streams, client: Client, network: Network, limits: Limits) -> None:
+    def __init__(self, streams: Streams, client: Client, network: Network, limits: Limits, mark: str) -> None:
         self._reader, self._writer = streams
+        self._mark = mark
         self._client = client
         self._network = network
         self._limits = limits
@@ -124,6 +127,8 @@ class Exchange:
         head = read_head(data)
         self._host, self._port = head.host, head.port
         entry = self._client.hosts.admit(head.host, head.port)
+        if entry.tls and not head.tunnel:
+            raise Refused(Rule.NOT_TLS, f"{head.host} is not listed, and was admitted for https alone")
         reader, server = await self._connected(await self._addresses(head.host), head.port)
         self._server = server
         self._carried = True
@@ -233,7 +238,7 @@ class Exchange:
                 rule, what = Rule.SNI_MISSING, f"the tunnel to {self._host} greets no host by its name"
             case State.MORE if not data:
                 return b""
-            case State.NOT_TLS if entry.port not in {None, *USUAL_PORTS}:
+            case State.NOT_TLS if entry.port not in {None, *USUAL_PORTS} and not entry.tls:
                 return data
             case _:
                 rule, what = Rule.NOT_TLS, f"the tunnel to {self._host} does not carry TLS"
@@ -311,7 +316,7 @@ class Exchange:
 
     async def _tell(self, error: Refused) -> None:
         """Answer a refused request in words; a tunnel that stands already gets an alert of TLS."""
-        answer = UNRECOGNIZED_NAME if self._carried else _answer(error, self._client.advice)
+        answer = UNRECOGNIZED_NAME if self._carried else _answer(error, self._client.advice, self._mark)
         if self._carried and error.rule not in {Rule.SNI_DIFFERS, Rule.SNI_MISSING}:
             return
         try:
@@ -328,7 +333,7 @@ class Exchange:
 _FAILURES: Final = frozenset({Rule.UNRESOLVED, Rule.UNREACHABLE})
 
 
-def _answer(error: Refused, advice: str) -> bytes:
+def _answer(error: Refused, advice: str, mark: str) -> bytes:
     """Return an answer whose first line says why: many programs show nothing else of a refused CONNECT."""
     said = "".join(sign if sign.isascii() and sign.isprintable() else "?" for sign in str(error))[:_SHOWN]
     phrase = f"{_PHRASES.get(error.status, 'Refused')}: {said}"
@@ -338,6 +343,7 @@ def _answer(error: Refused, advice: str) -> bytes:
         "Content-Type: text/plain; charset=utf-8",
         f"Content-Length: {len(body.encode())}",
         f"{RULE_FIELD}: {error.rule}",
+        f"{DOOR_FIELD}: {mark}",
         "Connection: close",
         "",
         body,

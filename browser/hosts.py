@@ -52,6 +52,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     exact: bool = False  # that host only; else its subdomains too
     port: int | None = None  # that port only; None: the usual ones
+    tls: bool = False  # nothing but TLS, whatever the port
 
     def covers(self, name: str) -> bool:
         """Say whether it is about the host `name`, whatever the port."""
@@ -91,9 +92,10 @@ class HostList:
         return bool(self._entries)
 
     def plus(self, *entries: str) -> "HostList":
-        """Return a list with these besides; raise NotAHost."""
+        """Return a list with these besides, which nothing but TLS is carried to; raise NotAHost."""
         longer = HostList(entries)
-        longer._entries = (*self._entries, *longer._entries)
+        besides = (msgspec.structs.replace(entry, tls=True) for entry in longer._entries)
+        longer._entries = (*self._entries, *besides)
         return longer
 
     def admit(self, name: str, port: int) -> Entry:

@@ -10,6 +10,7 @@ import array
 import asyncio
 import contextlib
 import logging
+import secrets
 import socket
 import threading
 from collections.abc import Callable, Coroutine
@@ -38,10 +39,12 @@ class Door:
 
     def __init__(self, proxy: "Proxy", client: Client) -> None:
         self.client = client
+        self.mark: Final = secrets.token_hex(16)  # by which its holder knows answers of the proxy itself
         self._proxy = proxy
         self._lock = threading.Lock()
         self._closed = threading.Event()
         self._refusals: dict[str, None] = {}
+        self._unlisted: dict[tuple[str, int], None] = {}
         # What follows belongs to the proxy's loop.
         self._tasks: set[asyncio.Task[None]] = set()
         self._free = asyncio.Semaphore(proxy.limits.at_once)
@@ -75,6 +78,11 @@ class Door:
         """Return in sentences what was refused, each once."""
         with self._lock:
             return tuple(self._refusals)
+
+    def unlisted(self) -> tuple[tuple[str, int], ...]:
+        """Return the names and ports that were refused for no other reason than that they are not listed, each once."""
+        with self._lock:
+            return tuple(self._unlisted)
 
     def own(self, work: Coroutine[Any, Any, None], resource: socket.socket) -> None:
         """Run `work` on `resource`, which is closed at its end, as long as the door is open. On the proxy's loop."""
@@ -143,7 +151,7 @@ class Door:
             except OSError:
                 connected.close()
                 return
-            exchange = Exchange(streams, self.client, self._proxy.network, limits)
+            exchange = Exchange(streams, self.client, self._proxy.network, limits, self.mark)
             try:
                 await exchange.run()
             finally:
@@ -157,6 +165,10 @@ class Door:
         broken_off = connection.rule not in {None, Rule.CALLER_ENDED}
         if connection.verdict is not Verdict.CARRIED or broken_off:
             self._note(f"{connection.detail or 'the connection broke'} ({connection.rule or 'broken'})")
+        if connection.rule in {Rule.HOST_NOT_LISTED, Rule.PORT}:
+            with self._lock:
+                if len(self._unlisted) < _TOLD:
+                    self._unlisted[connection.host, connection.port] = None
         return self._proxy.on_connection(connection)
 
     def _note(self, sentence: str) -> None:

@@ -12,6 +12,7 @@ from typing import Final, cast
 import msgspec
 
 from host.config import policy
+from host.config.file import regular_bytes
 from host.config.problems import Problems
 from host.config.settings import PolicySettings
 from host.config.tables import Table, as_table
@@ -38,15 +39,17 @@ def load_administrator(path: Path, tool_names: Collection[str] | None) -> Admini
     Raises SettingsError where it exists, or may exist, and cannot be acted on in full.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_BYTES + 1)
-    except (FileNotFoundError, NotADirectoryError):
-        return Administrator()
+        data = _bytes_of(path)
     except OSError as error:
         message = f"{path} cannot be read ({error.strerror}); ask the administrator to make it readable for the host"
         raise SettingsError(message) from error
+    if data is None:
+        return Administrator()
+    if len(data) > _LARGEST_BYTES:
+        message = f"{path} is larger than {_LARGEST_BYTES} bytes, which no policy is; ask the administrator to mend it"
+        raise SettingsError(message)
     try:
-        document: Table = tomllib.loads(data[:_LARGEST_BYTES].decode("utf-8"))
+        document: Table = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         message = f"{path} is not TOML ({error}); ask the administrator to mend it"
         raise SettingsError(message) from None
@@ -56,6 +59,19 @@ def load_administrator(path: Path, tool_names: Collection[str] | None) -> Admini
     if wrong is not None:
         raise SettingsError(wrong.message)
     return read
+
+
+def _bytes_of(path: Path) -> bytes | None:
+    """Return what the file holds, at most a byte more than it may; None where there is none. Raises OSError.
+
+    A link that leads nowhere is a file that cannot be read.
+    """
+    try:
+        return regular_bytes(path, _LARGEST_BYTES)
+    except (FileNotFoundError, NotADirectoryError):
+        if path.is_symlink() or any(folder.is_symlink() and not folder.exists() for folder in path.parents):
+            raise
+        return None
 
 
 def _read(document: Table, tool_names: Collection[str] | None, problems: Problems) -> Administrator:

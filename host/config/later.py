@@ -4,8 +4,8 @@ A key that restricts and is not enforced would be a false promise; one that open
 a puzzle. Each later part takes its lines out of the table.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, Final, cast
+from collections.abc import Iterator
+from typing import Final, cast
 
 import msgspec
 
@@ -26,24 +26,11 @@ LATER_TOOLS: Final = frozenset(
 )
 
 
-def _always(_value: object) -> bool:
-    return True
-
-
-def _says_something(value: object) -> bool:
-    return bool(value)
-
-
-def _is_ssh(value: object) -> bool:
-    return value == "ssh"
-
-
 class Later(msgspec.Struct, frozen=True, kw_only=True):
     """A key that waits for a later version."""
 
     key: tuple[str, ...]  # "*" stands for any name
     what: str
-    when: Callable[[Any], bool] = _always  # of the value: whether it asks for what is not there
 
 
 _OUT: Final = "take it out"
@@ -53,14 +40,6 @@ _TABLE: Final = (
     Later(key=("models", "*", "fallback"), what="a second model is not used yet"),
     Later(key=("groups", "*", "a2a"), what="handoffs between groups are not carried yet"),
     Later(key=("groups", "*", "browser"), what="the browser is not driven yet"),
-    Later(key=("groups", "*", "approvals", "assisted"), what="no model answers questions yet", when=_says_something),
-    Later(
-        key=("groups", "*", "sandbox", "backend"),
-        what="commands are not run on other machines yet",
-        when=_is_ssh,
-    ),
-    Later(key=("groups", "*", "sandbox", "host"), what='it belongs to the back end "ssh", which is not there yet'),
-    Later(key=("groups", "*", "sandbox", "root"), what='it belongs to the back end "ssh", which is not there yet'),
 )
 
 
@@ -70,9 +49,8 @@ def take_out(document: Table, problems: Problems) -> Table:
     for entry in _TABLE:
         for key, holder in list(_places(rest, entry.key)):
             name = entry.key[-1]
-            if entry.when(holder[name]):
-                problems.later(key, f"not supported in this version: {entry.what}", _OUT)
-                del holder[name]
+            problems.later(key, f"not supported in this version: {entry.what}", _OUT)
+            del holder[name]
     return rest
 
 

@@ -19,6 +19,7 @@ from host.errors import ElisError
 
 _Look = tuple[tuple[int, int, int] | str, ...]
 _ABSENT: Final = ""
+_DANGLING: Final = "a link that leads nowhere"
 
 
 class PolicyNow(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +88,7 @@ def _look(path: Path) -> tuple[int, int, int] | str:
     try:
         status = os.stat(path)  # noqa: PTH116 - a Path's own costs more, and this is on the way of every call
     except FileNotFoundError:
-        return _ABSENT
+        return _DANGLING if path.is_symlink() else _ABSENT
     except OSError as error:
         return error.strerror or type(error).__name__
     return status.st_ctime_ns, status.st_size, status.st_ino  # of content and of rights

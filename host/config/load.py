@@ -4,6 +4,7 @@ Above it the composition root and the doctor; below it the records of `host.conf
 argument, because tools are a higher layer.
 """
 
+import re
 import tomllib
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Final, cast
 
 from host.config import policy, references, rules
 from host.config.administrator import ADMINISTRATOR_FILE, load_administrator
+from host.config.file import regular_bytes
 from host.config.later import take_out
 from host.config.problems import Problems, join
 from host.config.settings import EMBEDDED, ModelSettings, PolicySettings, Settings
@@ -33,8 +35,7 @@ def load(
     file asks for what this version does not do.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_BYTES + 1)
+        data = regular_bytes(path, _LARGEST_BYTES)
     except FileNotFoundError as error:
         message = f"{path} does not exist; `elis up` writes a first one"
         raise SettingsError(message) from error
@@ -86,7 +87,8 @@ def _document(data: bytes, path: Path) -> Table:
         message = f"{path}: line {line} is not UTF-8 text; save the file as UTF-8"
         raise SettingsError(message) from None
     except ValueError as error:  # also for a number with more digits than Python reads
-        message = f"{path} is not TOML: {error}; mend that line (text needs quotes, a table is [name])"
+        said = re.sub(r"\(?'[^']{2,}.*'[^)]*\)?", "a key", str(error))  # a key may be a secret in the wrong place
+        message = f"{path} is not TOML: {said}; mend that line (text needs quotes, a table is [name])"
         raise SettingsError(message) from None
     except RecursionError:
         message = f"{path} is nested too deeply to be settings; take out the lists or tables inside one another"

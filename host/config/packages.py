@@ -11,7 +11,9 @@ from typing import Final
 
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion
 
 _LONGEST: Final = 200  # characters; the longest of a real package has some dozens
 _ALIKE: Final = 0.8  # `reqeusts` and `requests` have 0.875; names of one family (`pytest-cov`, `pytest`) mostly less
@@ -74,6 +76,18 @@ class PackageList:
     def versions(self, name: str) -> str:
         """Return the versions that the list admits of a package; empty for any, and for one that is not listed."""
         return self._versions.get(name, "")
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """The entries that narrow versions, as an installer takes constraints."""
+        return tuple(f"{name}{versions}" for name, versions in self._versions.items() if versions)
+
+    def admits(self, name: str, version: str) -> bool:
+        """Say whether the list has nothing against a version of a package, be it listed or not."""
+        try:
+            return SpecifierSet(self.versions(name)).contains(version, prereleases=True)
+        except InvalidVersion:
+            return False
 
     def alike(self, name: str) -> str:
         """Return the listed name that an unlisted one could be mistaken for, empty where there is none."""

@@ -16,7 +16,7 @@ import msgspec
 
 from browser.errors import NotAHost
 from browser.hosts import entry_of
-from host.config import edge, references, servers
+from host.config import edge, places, references, servers
 from host.config.later import LATER_TOOLS
 from host.config.packages import NotAPackage, wanted
 from host.config.problems import Problems, join, nearest
@@ -38,9 +38,14 @@ _CAPABILITIES: Final = ("tools", "vision")
 _SMALLEST_WINDOW: Final = 256  # tokens; below it not even the invariants and one message fit
 _HOST: Final = re.compile(r"=?[a-z0-9]([a-z0-9.-]*[a-z0-9])?\Z", re.IGNORECASE)
 _IMAGE: Final = re.compile(r"[a-z0-9][A-Za-z0-9._/:@-]*\Z")  # never an option of the engine
+_SSH_HOST: Final = re.compile(
+    r"([A-Za-z0-9_][A-Za-z0-9._-]*@)?[A-Za-z0-9_]([A-Za-z0-9._:-]*[A-Za-z0-9])?\Z"
+)  # no option
 _LONGEST_WAIT_SECONDS: Final = 31_536_000.0  # a year
 FOUND_MODEL: Final = "main"
 """The name of the model that is found by looking when the settings name none."""
+FOUND_KEYS: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
+"""The variables that may hold the key of the model that is found by looking."""
 
 
 def check(settings: Settings, home: Path, tool_names: Collection[str] | None, problems: Problems) -> None:
@@ -55,11 +60,14 @@ def check(settings: Settings, home: Path, tool_names: Collection[str] | None, pr
     for name, group in settings.groups.items():
         _check_name(f"groups.{name}", name, problems)
         _check_group(f"groups.{name}", group, settings.models, home, problems)
+    places.check(settings, home, problems)
     used = {
         references.identity(model.api_key, home): f"the secret of models.{name}"
         for name, model in settings.models.items()
         if model.api_key
     }
+    if not settings.models:
+        used.update((f"env:{variable}", "the key of the model that is found by looking") for variable in FOUND_KEYS)
     for name, secret in settings.secrets.items():
         _check_name(f"secrets.{name}", name, problems)
         references.check_lendable(f"secrets.{name}.ref", secret.ref, used, home, problems)
@@ -181,6 +189,7 @@ def _check_group(
     _check_network(f"{key}.sandbox.network", group.sandbox.network, problems)
     _check_packages(f"{key}.sandbox.packages", group.sandbox.packages, problems)
     _check_container(f"{key}.sandbox", group.sandbox, problems)
+    _check_ssh(key, group, problems)
     _check_lanes(f"{key}.lanes", group.lanes, problems)
 
 
@@ -256,6 +265,30 @@ def _check_container(key: str, sandbox: SandboxSettings, problems: Problems) -> 
     for name, what in (("network", "are not let out to hosts"), ("packages", "get no packages installed")):
         if getattr(sandbox, name):
             problems.later(join(key, name), f"not supported in this version: containers {what}", "take it out")
+
+
+def _check_ssh(group_key: str, group: GroupSettings, problems: Problems) -> None:
+    key, sandbox = f"{group_key}.sandbox", group.sandbox
+    if sandbox.backend != "ssh":
+        for name in ("host", "root"):
+            if getattr(sandbox, name):
+                problems.add(
+                    join(key, name), 'belongs to the back end "ssh" alone', 'write `backend = "ssh"`, or take it out'
+                )
+        return
+    if not _SSH_HOST.match(sandbox.host):
+        remedy = 'write it as ssh knows it, `host = "build.example.org"` or `host = "elis@build"`'
+        problems.add(join(key, "host"), "names no machine", remedy)
+    if not sandbox.root.startswith("/") or not sandbox.root.isprintable():
+        problems.add(join(key, "root"), "is no full path", 'write the folder there from /, `root = "/srv/elis/work"`')
+    for name, why in (("network", "is that machine's own"), ("packages", "are not installed on other machines")):
+        if getattr(sandbox, name):
+            problems.add(join(key, name), f'has no effect with the back end "ssh": it {why}', "take it out")
+    for name in group.folders:
+        wrong = 'is a folder of this machine, and with the back end "ssh" all files are on the other one'
+        problems.add(
+            f"{group_key}.folders.{name}", wrong, "take it out, or make it a folder beneath sandbox.root there"
+        )
 
 
 def _check_lanes(key: str, lanes: LaneSettings, problems: Problems) -> None:

@@ -83,6 +83,10 @@ def _check_local(key: str, server: ServerSettings, settings: Settings, problems:
         remedy = 'take it out, or lend it as a variable: `env = { TOKEN = "secret:NAME" }`'
         problems.add(join(key, "token"), "has no meaning for a server that is started by command", remedy)
     for group in server.groups:
+        if server.folders and group in settings.groups and settings.groups[group].sandbox.backend == "ssh":
+            wrong = f"names folders for the group {group}, whose files are on another machine"
+            problems.add(join(key, "folders"), wrong, "take them out, or leave the group out")
+            continue
         known = {WORKSPACE_FOLDER, *(settings.groups[group].folders if group in settings.groups else ())}
         for folder in server.folders:
             if folder not in known:

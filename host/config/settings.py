@@ -85,16 +85,16 @@ class ApprovalSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """How questions to people behave."""
 
     timeout_seconds: float = 300.0
-    assisted: bool = False  # not enforced yet: `true` is refused as unsupported
+    assisted: bool = False  # whether the aux model may let small things through before a person is asked (APR-6)
 
 
 class SandboxSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where shell commands run."""
 
     backend: Literal["bwrap", "container", "ssh", "none"] = "bwrap"
-    image: str = ""
-    host: str = ""
-    root: str = ""
+    image: str = ""  # of the back end "container"
+    host: str = ""  # of the back end "ssh": as ssh knows it, NAME or USER@NAME
+    root: str = ""  # of the back end "ssh": the folder there, from /, that is the workspace
     network: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
 
@@ -111,7 +111,7 @@ class GroupSettings(msgspec.Struct, frozen=True, kw_only=True):
     """One group."""
 
     model: str = "main"
-    aux_model: str | None = None
+    aux_model: str | None = None  # absent: `model`
     timezone: str | None = None
     stop_words: tuple[str, ...] = DEFAULT_STOP_WORDS
     guard: Literal["judge", "off"] = "judge"

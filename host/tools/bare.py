@@ -9,12 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 
 from host.errors import PathViolation
-from host.tools.box import refuse_unfit, shell
+from host.tools.bash import shell
 from host.tools.child import Child, InUse
+from host.tools.commands import refuse_unfit
 from host.tools.finished import Finding, Finished
 from host.tools.leftovers import end_leftovers, mark
 from host.tools.output import Output
 from host.tools.paths import PACKAGES, WORKSPACE, place_of
+from host.tools.reach import Reach
 from host.tools.roots import Root
 
 
@@ -31,7 +33,12 @@ class BareSandbox:
         """Whether commands run unconfined: always."""
         return True
 
-    async def run(
+    @property
+    def reach(self) -> Reach:
+        """What commands reach: whatever this machine does."""
+        return Reach.ANYTHING
+
+    async def run(  # noqa: PLR0913 - the interface of all back ends
         self,
         command: str,
         *,
@@ -40,20 +47,13 @@ class BareSandbox:
         environment: Mapping[str, str],
         on_output: Callable[[str], None] | None = None,
         caller: str = "",  # noqa: ARG002 - nothing bare has a door of its own
+        also: Sequence[str] = (),  # noqa: ARG002 - as above
     ) -> Finished:
         """Run `command` on the machine, see `host.tools.sandbox.Sandbox`."""
         refuse_unfit(command, environment)
         output = Output(on_output)
-        text = os.memfd_create("elis-command", os.MFD_CLOEXEC)  # a process list must not show the command
-        try:
-            with os.fdopen(os.dup(text), "wb") as file:
-                file.write(command.encode(errors="surrogateescape"))
-            variables = self._variables() | dict(environment) | mark(self._roots[""])
-            argv = [shell(), f"/proc/self/fd/{text}"]
-            child = Child(argv, environment=variables, descriptors=[text], cwd=self._folder(cwd))
-        finally:
-            os.close(text)
-        with closing(child), self._running.holding(child.kill_group):
+        with self._running.starting() as starting, closing(self._begun(command, cwd, environment)) as child:
+            starting.ended_by(child.kill_group)
             timed_out = await child.attend(output, timeout_seconds, child.kill_group)
         return Finished(
             exit_code=child.exit_code,
@@ -61,6 +61,17 @@ class BareSandbox:
             timed_out=timed_out,
             truncated=output.left_out > 0,
         )
+
+    def _begun(self, command: str, cwd: str, environment: Mapping[str, str]) -> Child:
+        text = os.memfd_create("elis-command", os.MFD_CLOEXEC)  # a process list must not show the command
+        try:
+            with os.fdopen(os.dup(text), "wb") as file:
+                file.write(command.encode(errors="surrogateescape"))
+            variables = self._variables() | dict(environment) | mark(self._roots[""])
+            argv = [shell(), f"/proc/self/fd/{text}"]
+            return Child(argv, environment=variables, descriptors=[text], cwd=self._folder(cwd))
+        finally:
+            os.close(text)
 
     def kill_all(self) -> None:
         """End every running command at once, from any thread."""

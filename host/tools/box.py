@@ -1,19 +1,20 @@
 """What a command sees inside bubblewrap: its namespaces, file system and variables, as bubblewrap's arguments (BOX-1).
 
-The workspace and folders are bound by descriptor where this bubblewrap can; of the system /usr is bound read-only and
+The workspace and folders are bound by descriptor; of the system /usr is bound read-only and
 of /etc single files, never the folder: the user inside is the host's user to the kernel, and as root could read it
 all. `host.tools.bwrap` starts and ends what is described here.
 """
 
 import os
-import shutil
+import re
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from host.errors import ToolFailed, Unsupported
+from host.errors import Unsupported
 from host.tools.limits import Limits
 from host.tools.paths import PACKAGES, PRIVATE, WORKSPACE
 from host.tools.roots import Root, real_path
@@ -31,8 +32,10 @@ _MADE: Final = {
     "hosts": "127.0.0.1 localhost\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
-# Files of /proc that only root may read, and that the kernel shows to an owner without rights.
-_HIDDEN: Final = ("kcore", "keys", "kmsg", "kpagecgroup", "kpagecount", "kpageflags")
+_PROC: Final = Path("/proc")
+_KEYS: Final = _PROC / "keys"  # everybody may read it, and each sees the names of his own: here, of Elis's user
+# Below these: processes, whose are the sandbox's own, and switches, which can be looked at and not be written.
+_SEEN: Final = re.compile(r"[0-9]+|self|thread-self|net|sys")
 _VARIABLES: Final = {
     # Installed packages come last: a program of theirs never stands in the place of the system's.
     "PATH": f"/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:{WORKSPACE}/{PACKAGES}/bin",
@@ -49,10 +52,10 @@ _VARIABLES: Final = {
 
 
 class Features(msgspec.Struct, frozen=True, kw_only=True):
-    """What this bubblewrap can do beyond the oldest that is served."""
+    """What this bubblewrap can do."""
 
+    bind_fd: bool  # without it descriptors of folders would stay open in the command, and lead out: not served
     disable_userns: bool
-    bind_fd: bool
     size: bool
 
 
@@ -84,13 +87,16 @@ def system(features: Features, limits: Limits) -> list[str]:
     return [*arguments, "--ro-bind-try", _ALTERNATIVES, _ALTERNATIVES]
 
 
-def binds(roots: Sequence[Root], private: int, features: Features) -> list[str]:
-    """Return the arguments that show the workspace and the folders; `private` is the open `.elis` of the workspace."""
+def binds(roots: Sequence[Root], private: int) -> list[str]:
+    """Return the arguments that show the workspace and the folders; `private` is the open `.elis` of the workspace.
+
+    Bubblewrap must inherit these descriptors, and closes each when it has bound it.
+    """
     arguments: list[str] = []
     for root in roots:
-        arguments += _bind(root.descriptor, root.inside, features, writable=root.writable)
+        arguments += _bind(root.descriptor, root.inside, writable=root.writable)
         if not root.name:
-            arguments += _bind(private, f"{WORKSPACE}/{PRIVATE}", features, writable=False)
+            arguments += _bind(private, f"{WORKSPACE}/{PRIVATE}", writable=False)
     return arguments
 
 
@@ -113,22 +119,6 @@ def start(command: str, cwd: str, environment: Mapping[str, str], data: Callable
     return arguments
 
 
-def shell() -> str:
-    """Return the shell that runs commands: what people write for a terminal is mostly meant for bash."""
-    return shutil.which("bash", path="/usr/bin:/bin") or "/bin/sh"
-
-
-def refuse_unfit(command: str, environment: Mapping[str, str]) -> None:
-    """Raise ToolFailed for a command or a variable that no shell can take."""
-    if "\0" in command:
-        message = "the command holds a NUL character; leave it out"
-        raise ToolFailed(message)
-    for name, value in environment.items():
-        if not name or "=" in name or "\0" in name + value:
-            message = f"the variable {name!r} cannot be passed to a command; choose a plain name and value"
-            raise ToolFailed(message)
-
-
 def _system_folder(folder: Path) -> list[str]:
     """Show a folder of the system as it is here: itself, or a link into /usr."""
     if folder.is_symlink():
@@ -141,19 +131,36 @@ def _tmpfs(folder: str, features: Features, limits: Limits) -> list[str]:
 
 
 def _hidden() -> list[str]:
+    """Cover what of /proc only root may read: the kernel shows it to an owner without rights."""
     arguments: list[str] = []
-    if os.geteuid() == 0:  # the user inside is the user outside: nobody else can read them
-        for path in (Path("/proc") / name for name in _HIDDEN):
-            if path.exists():
-                arguments += ["--ro-bind", "/dev/null", str(path)]
+    if os.geteuid() != 0:  # the user inside is the user outside: nobody else can read them
+        return arguments
+    kernel = _PROC.stat().st_dev
+    for top, folders, files in os.walk(_PROC):
+        if top == str(_PROC):
+            folders[:] = [name for name in folders if not _SEEN.fullmatch(name)]
+        for folder in [name for name in folders if _closed(f"{top}/{name}", kernel)]:
+            folders.remove(folder)
+            arguments += ["--tmpfs", f"{top}/{folder}", "--remount-ro", f"{top}/{folder}"]
+        for file in files:
+            if _closed(f"{top}/{file}", kernel):
+                arguments += ["--ro-bind", "/dev/null", f"{top}/{file}"]
     return arguments
 
 
-def _bind(descriptor: int, inside: str, features: Features, *, writable: bool) -> list[str]:
-    verb = "--bind" if writable else "--ro-bind"
-    if features.bind_fd:
-        return [f"{verb}-fd", str(descriptor), inside]
-    return [verb, path_of(descriptor, inside), inside]
+def _closed(path: str, kernel: int) -> bool:
+    """Say whether something of /proc is root's alone, or was covered on this machine already."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False  # it is gone
+    if stat.S_ISLNK(status.st_mode):
+        return False
+    return not status.st_mode & stat.S_IROTH or status.st_dev != kernel or path == str(_KEYS)
+
+
+def _bind(descriptor: int, inside: str, *, writable: bool) -> list[str]:
+    return ["--bind-fd" if writable else "--ro-bind-fd", str(descriptor), inside]
 
 
 def path_of(descriptor: int, inside: str) -> str:

@@ -19,13 +19,16 @@ import msgspec
 from browser.proxy import Door
 from host.errors import Unsupported
 from host.tools import box, cgroups, door, seccomp, trash
+from host.tools.bash import shell
 from host.tools.child import Child, InUse
-from host.tools.egress import Egress
+from host.tools.commands import folders_seen, inside, refuse_unfit
+from host.tools.egress import Egress, unlisted
 from host.tools.finished import Finding, Finished
 from host.tools.leftovers import end_leftovers, mark
 from host.tools.limits import Limits, confine
 from host.tools.output import Output
-from host.tools.paths import WORKSPACE, place_of
+from host.tools.paths import WORKSPACE
+from host.tools.reach import Reach
 from host.tools.roots import Root, plain_folder
 from host.tools.running import Descriptors, Running, pid_told
 from host.tools.sampler import Sampler
@@ -62,8 +65,9 @@ class BwrapSandbox:
     ) -> None:
         """Show `roots`. `executable` is looked up on `search_path` (default: PATH) whenever it is needed.
 
-        Commands get a door to `egress` when it lists any host, else no network at all. Where `roots` do not begin with
-        the workspace, an empty folder stands in its place, and `marked` is the workspace whose mark programs carry.
+        Commands get a door to `egress` when any host is listed or admitted to the run, else no network at all. Where
+        `roots` do not begin with the workspace, an empty folder stands in its place, and `marked` is the workspace
+        whose mark programs carry.
         """
         self._marked = marked or roots[0]
         self._roots = tuple(roots)
@@ -73,12 +77,17 @@ class BwrapSandbox:
         self._groups = cgroups.find() if groups is None and look_for_groups else groups
         self._ready: _Ready | None = None
         self._running = InUse()
-        self._egress = egress if egress is not None and egress.hosts else None
+        self._egress = egress
 
     @property
     def bare(self) -> bool:
         """Whether commands run unconfined: never."""
         return False
+
+    @property
+    def reach(self) -> Reach:
+        """What commands reach: what the door of their run leads to."""
+        return Reach.DOOR if self._egress is not None else Reach.NOTHING
 
     async def run(  # noqa: PLR0913 - the interface of all back ends, and what a tool server needs
         self,
@@ -89,6 +98,7 @@ class BwrapSandbox:
         environment: Mapping[str, str],
         on_output: Callable[[str], None] | None = None,
         caller: str = "",
+        also: Sequence[str] = (),
         passed: Sequence[int] = (),
     ) -> Finished:
         """Run `command` in a box of its own, see `host.tools.sandbox.Sandbox`.
@@ -96,7 +106,7 @@ class BwrapSandbox:
         It gets the descriptors `passed`, under their numbers; they are closed here.
         """
         output = Output(on_output)
-        way_out = None if self._egress is None else self._egress.door(caller)
+        way_out = self._door(caller, also)
         with self._started(command, cwd, environment, timeout_seconds, way_out, passed) as running:
             watch = running.group or Sampler(running.pid, self._limits, running.kill)
             try:
@@ -115,6 +125,7 @@ class BwrapSandbox:
             timed_out=timed_out,
             truncated=output.left_out > 0,
             notes=notes if way_out is None else (*notes, *way_out.refusals()),
+            unlisted=() if way_out is None else unlisted(way_out),
         )
 
     def kill_all(self) -> None:
@@ -144,23 +155,29 @@ class BwrapSandbox:
 
     def describe(self) -> str:
         """Say where commands run and what they reach."""
-        folders = "".join(
-            f", {root.inside} ({'read and write' if root.writable else 'read only'})" for root in self._roots[1:]
-        )
         return (
-            f"Commands run in a bubblewrap sandbox {self._network()}. They see {WORKSPACE} (read and write){folders}, "
-            f"the system's programs and an empty /tmp; each may use {self._limits.sentence()}."
+            f"Commands run in a bubblewrap sandbox {self._network()}. They see {WORKSPACE} (read and "
+            f"write){folders_seen(self._roots)}, the system's programs and an empty /tmp; each may use "
+            f"{self._limits.sentence()}."
         )
 
+    def _door(self, caller: str, also: Sequence[str]) -> Door | None:
+        if self._egress is None or not (self._egress.hosts or also):
+            return None
+        return self._egress.door(caller, also)
+
     def _network(self) -> str:
-        if self._egress is None:
+        if self._egress is None or not self._egress.hosts:
             return "without network"
         return f"whose one way out is a proxy, named by HTTPS_PROXY, to {', '.join(self._egress.hosts)}"
 
     def _in_force(self) -> str:
         if self._groups is not None:
             return self._groups.version
-        return "RLIMIT_DATA and a sampler (there are no control groups to use; a short overshoot is possible)"
+        return (
+            "RLIMIT_DATA and a sampler (there are no control groups to use: a short overshoot is possible, memfd and "
+            "System V memory are not there, and what lies in /tmp and /dev/shm or in the kernel's buffers comes on top)"
+        )
 
     @contextmanager
     def _started(
@@ -179,13 +196,14 @@ class BwrapSandbox:
             if way_out is not None:
                 closing.callback(way_out.close, 0)
             ready = self._found()
-            box.refuse_unfit(command, environment)
-            running = self._start(ready, command, _inside(cwd, self._roots), environment, descriptors, way_out)
+            refuse_unfit(command, environment)
+            starting = closing.enter_context(self._running.starting())
+            running = self._start(ready, command, inside(cwd, self._roots), environment, descriptors, way_out)
             try:
-                with self._running.holding(running.kill):
-                    self._enclose(running, seconds)
-                    running.go()
-                    yield running
+                starting.ended_by(running.kill)
+                self._enclose(running, seconds)
+                running.go()
+                yield running
             except BaseException:
                 running.kill()
                 raise
@@ -208,8 +226,13 @@ class BwrapSandbox:
             told = subprocess.run([executable, "--help"], capture_output=True, env={}, check=False, timeout=5)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Unsupported(unavailable(str(error))) from error
-        features = box.features_of((told.stdout + told.stderr).decode(errors="replace"))
-        filter_ = seccomp.packed(seccomp.program(numbers))
+        help_text = (told.stdout + told.stderr).decode(errors="replace")
+        features = box.features_of(help_text)
+        if not features.bind_fd:
+            raise Unsupported(_old(_INHERITED) if "--bind" in help_text else unavailable(help_text))
+        if not (features.size or self._groups):
+            raise Unsupported(_old(_UNBOUNDED))
+        filter_ = seccomp.packed(seccomp.program(numbers, counted=self._groups is not None))
         system = tuple(box.system(features, self._limits))
         self._ready = _Ready(executable=executable, features=features, system=system, filter=filter_)
         return self._ready
@@ -253,11 +276,11 @@ class BwrapSandbox:
     def _binds(self, features: box.Features, descriptors: Descriptors) -> list[str]:
         """Return the arguments that show the roots; where the workspace is none of them it is an empty folder."""
         if not self._roots or self._roots[0].name:
-            return [*box.empty_workspace(features, self._limits), *box.binds(self._roots, -1, features)]
+            return [*box.empty_workspace(features, self._limits), *box.binds(self._roots, -1)]
         private = descriptors.own(trash.private_folder(self._roots[0].descriptor), passed=True)
         for root in self._roots[1:]:
             os.close(plain_folder(self._roots[0].descriptor, root.name))  # bubblewrap would follow a link there
-        return box.binds(self._roots, private, features)
+        return box.binds(self._roots, private)
 
     def _enclose(self, running: Running, seconds: float) -> None:
         """Put the limits round a child that does not run yet."""
@@ -278,22 +301,19 @@ class BwrapSandbox:
 def _waiter(descriptors: Descriptors, way_out: Door | None) -> tuple[list[str], dict[str, str]]:
     """Return the program that waits in the box and becomes the command, and the variables that the command gets."""
     if way_out is None:
-        return ["/bin/sh", "-c", _WAIT, box.shell()], {}
+        return ["/bin/sh", "-c", _WAIT, shell()], {}
     outside, inside = socket.socketpair()
     control = descriptors.own(inside.detach(), passed=True)
     way_out.adopt(outside)
-    return [*door.arguments(control), box.shell(), box.COMMAND], door.VARIABLES | door.QUIET
-
-
-def _inside(cwd: str, roots: Sequence[Root]) -> str:
-    path = place_of(cwd, [root.name for root in roots if root.name]).path
-    return WORKSPACE if path == "." else f"{WORKSPACE}/{path}"
+    return [*door.arguments(control), shell(), box.COMMAND], door.VARIABLES | door.QUIET
 
 
 _MISSING: Final = (
     "shell is unavailable: bubblewrap (bwrap) is not installed. Commands never run without it. "
     "Ask the operator to run: apt-get install -y bubblewrap"
 )
+_INHERITED: Final = "--bind-fd, without which a command would inherit a way out of the sandbox"
+_UNBOUNDED: Final = "--size, without which nothing bounds /tmp where there are no control groups"
 _USER_NAMESPACES: Final = (
     "let ordinary users make user namespaces: sysctl -w kernel.unprivileged_userns_clone=1 "
     "kernel.apparmor_restrict_unprivileged_userns=0 user.max_user_namespaces=15000 (those that exist); a container "
@@ -306,8 +326,16 @@ _REMEDIES: Final = {
     "setting up uid map": _USER_NAMESPACES,
     "unshare": _USER_NAMESPACES,
     "mount proc": _PROC,
-    "unknown option": "install bubblewrap 0.5 or newer: apt-get install -y bubblewrap",
+    "unknown option": "install a newer bubblewrap: apt-get update && apt-get install -y bubblewrap",
 }
+
+
+def _old(lacking: str) -> str:
+    return (
+        f"shell is unavailable: bubblewrap (bwrap) is too old, it has no {lacking}. Version 0.10 has it, and so have "
+        "updates of older ones, such as Debian 12's 0.8.0-2+deb12u1. Ask the operator to run: apt-get update && "
+        "apt-get install -y bubblewrap"
+    )
 
 
 def unavailable(told: str) -> str:

@@ -162,6 +162,31 @@ def _settle(ended: "asyncio.Future[None]") -> None:
         ended.set_result(None)
 
 
+class Starting:
+    """A program that may be ended from the moment on at which it began to be started."""
+
+    def __init__(self) -> None:
+        """Begin before there is anything to end."""
+        self._lock = threading.Lock()
+        self._kill: Callable[[], None] | None = None
+        self._ended = False
+
+    def ended_by(self, kill: Callable[[], None]) -> None:
+        """Learn how to end it, and do so at once where that was asked for already."""
+        with self._lock:
+            self._kill = kill
+        if self._ended:
+            kill()
+
+    def end(self) -> None:
+        """End it, as soon as that can be done; from any thread."""
+        with self._lock:
+            self._ended = True
+            kill = self._kill
+        if kill is not None:
+            kill()
+
+
 class InUse:
     """What runs at present, so that another thread can end all of it."""
 
@@ -184,8 +209,15 @@ class InUse:
             with self._lock:
                 self._kills.pop(number, None)
 
+    @contextmanager
+    def starting(self) -> Generator[Starting]:
+        """Know of a program that is started inside the `with`: an end that comes meanwhile is not lost."""
+        starting = Starting()
+        with self.holding(starting.end):
+            yield starting
+
     def kill_all(self) -> None:
-        """End all that runs."""
+        """End all that runs, and what is being started."""
         with self._lock:
             kills = list(self._kills.values())
         for kill in kills:

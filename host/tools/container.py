@@ -19,13 +19,15 @@ import msgspec
 
 from host.errors import Unsupported
 from host.tools import engines, leftovers, trash
-from host.tools.box import path_of, refuse_unfit
+from host.tools.box import path_of
 from host.tools.child import Child, InUse
+from host.tools.commands import folders_seen, inside, refuse_unfit
 from host.tools.engines import Container, Engine, Mount
 from host.tools.finished import Finding, Finished
 from host.tools.limits import Limits
 from host.tools.output import Output
-from host.tools.paths import PRIVATE, WORKSPACE, place_of
+from host.tools.paths import PRIVATE, WORKSPACE
+from host.tools.reach import Reach
 from host.tools.roots import Root, plain_folder
 
 _TRIAL_SECONDS: Final = 30.0  # podman may shift an image's owners at its first run
@@ -70,7 +72,12 @@ class ContainerSandbox:
         """Whether commands run unconfined: never."""
         return False
 
-    async def run(
+    @property
+    def reach(self) -> Reach:
+        """What commands reach: nothing, for no proxy of ours has a door in a container."""
+        return Reach.NOTHING
+
+    async def run(  # noqa: PLR0913 - the interface of all back ends
         self,
         command: str,
         *,
@@ -79,6 +86,7 @@ class ContainerSandbox:
         environment: Mapping[str, str],
         on_output: Callable[[str], None] | None = None,
         caller: str = "",  # noqa: ARG002 - nothing is reached from a container
+        also: Sequence[str] = (),  # noqa: ARG002 - as above
     ) -> Finished:
         """Run `command` in a container of its own, see `host.tools.sandbox.Sandbox`."""
         output = Output(on_output)
@@ -122,12 +130,10 @@ class ContainerSandbox:
 
     def describe(self) -> str:
         """Say where commands run and what they reach."""
-        folders = "".join(
-            f", {root.inside} ({'read and write' if root.writable else 'read only'})" for root in self._roots[1:]
-        )
         return (
             f"Commands run in a container of {self._image} without network. They see {WORKSPACE} (read and "
-            f"write){folders}, the image's programs and an empty /tmp; each may use {self._limits.sentence()}."
+            f"write){folders_seen(self._roots)}, the image's programs and an empty /tmp; each may use "
+            f"{self._limits.sentence()}."
         )
 
     @contextmanager
@@ -138,32 +144,37 @@ class ContainerSandbox:
             name=f"elis-{secrets.token_hex(8)}",
             label=self._label(),
             image=self._image,
-            cwd=self._inside(cwd),
+            cwd=inside(cwd, self._roots),
             mounts=self._mounts(),
             limits=self._limits,
             cpu_seconds=math.ceil(seconds) + 1,
         )
-        given = os.memfd_create("elis-command", os.MFD_CLOEXEC)
-        try:
-            with os.fdopen(os.dup(given), "wb") as file:
-                file.write(f"{_exports(environment)}{command}".encode(errors="surrogateescape"))
-            os.lseek(given, 0, os.SEEK_SET)
-            variables = self._environment | leftovers.mark(self._roots[0])
-            child = Child(engine.run(container), environment=variables, stdin=given)
-        except OSError as error:
-            raise Unsupported(_unavailable(str(error))) from error
-        finally:
-            os.close(given)
 
         def kill() -> None:
             if not child.gone(0):  # else the engine has seen to it
                 child.kill_group()
                 self._remove(engine, container.name)
 
-        with closing(child), self._running.holding(kill):
+        script = f"{_exports(environment)}{command}".encode(errors="surrogateescape")
+        with self._running.starting() as starting, closing(self._client(engine, container, script)) as child:
+            starting.ended_by(kill)
             yield _Started(child=child, kill=kill)
             if child.exit_code == _KILLED:  # the command, or the client by somebody else
                 self._remove(engine, container.name)
+
+    def _client(self, engine: Engine, container: Container, script: bytes) -> Child:
+        """Start the engine's client, with what the shell in the container is to read; raise Unsupported."""
+        given = os.memfd_create("elis-command", os.MFD_CLOEXEC)
+        try:
+            with os.fdopen(os.dup(given), "wb") as file:
+                file.write(script)
+            os.lseek(given, 0, os.SEEK_SET)
+            variables = self._environment | leftovers.mark(self._roots[0])
+            return Child(engine.run(container), environment=variables, stdin=given)
+        except OSError as error:
+            raise Unsupported(_unavailable(str(error))) from error
+        finally:
+            os.close(given)
 
     def _remove(self, engine: Engine, name: str) -> None:
         """End a container whose client was ended; nobody waits for it: an engine takes some tenths of a second."""
@@ -184,10 +195,6 @@ class ContainerSandbox:
 
     def _label(self) -> str:
         return leftovers.mark(self._roots[0])[leftovers.MARK]
-
-    def _inside(self, cwd: str) -> str:
-        path = place_of(cwd, [root.name for root in self._roots[1:]]).path
-        return WORKSPACE if path == "." else f"{WORKSPACE}/{path}"
 
     def _mounts(self) -> list[Mount]:
         """Return what is shown; engines take paths, so each is looked at to be still the folder that was opened."""

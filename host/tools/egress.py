@@ -24,6 +24,7 @@ from host.errors import Unsupported
 from host.passport import Destination
 
 USUAL_PORT: Final = 443
+_PLAIN_PORT: Final = 80
 
 
 class Outside(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,7 +79,7 @@ class Egress:
         return narrower
 
     def door(self, caller: str, also: Sequence[str] = ()) -> Door:
-        """Return the way out of one call, to the listed hosts and to `also`; raise Unsupported when it is closed."""
+        """Return the way out of one call, to the listed hosts and by TLS to `also`; raise Unsupported when closed."""
         hosts = self._hosts.plus(*also)
         try:
             return self._proxy.door(Client(caller=caller, hosts=hosts, advice=self._advice))
@@ -94,6 +95,14 @@ class Egress:
     def close(self) -> None:
         """End every connection and the proxy."""
         self._proxy.stop()
+
+
+def unlisted(door: Door) -> tuple[Destination, ...]:
+    """Return where a door did not lead because nothing lists it; over port 80 it was plain HTTP that was wanted."""
+    return tuple(
+        Destination(scheme="http" if port == _PLAIN_PORT else "https", host=host, port=port)
+        for host, port in door.unlisted()
+    )
 
 
 class WayOut(msgspec.Struct, frozen=True, kw_only=True):

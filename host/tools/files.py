@@ -4,7 +4,6 @@ They read and write through the jail only and tell the turn's `SeenFiles` what t
 somebody else in between is noticed (PASS-2). `list_files` and `search_files` have modules of their own.
 """
 
-import os
 from typing import Annotated, Final
 
 import msgspec
@@ -12,18 +11,19 @@ import msgspec
 from host.errors import ToolFailed
 from host.passport import KnownFailure, Replay
 from host.stops import Reason
+from host.tools.beside import Looked
 from host.tools.file_passports import changing, failing_when, looking
 from host.tools.images import kind_of
-from host.tools.jail import Missing
-from host.tools.long_text import stretch
+from host.tools.jail import Missing, Present
 from host.tools.looking_at import VISION, look_at
-from host.tools.outputs import DOWNLOADS, EXTERNAL, FOLDER
-from host.tools.replace import Existing, content_hash, read_all
+from host.tools.outputs import kept_from_outside
+from host.tools.replace import content_hash
 from host.tools.seen import ABSENT
 from host.tools.text import FILE_BYTES, TYPICAL, call, counted, decoded, shortened, what_else
 from host.tools.tool import Scope, ToolResult
 
 _LINES: Final = 400  # of one answer unless asked otherwise
+_BEGINNING_BYTES: Final = 16 << 10  # of a long file: enough to tell what it is
 _QUOTED: Final = 120  # characters of a text that was not found
 
 _NO_FILE: Final = failing_when("the file does not exist, is a folder or is too large")
@@ -74,13 +74,13 @@ class ReadFile:
         """Read."""
         limit = scope.receiver.answer_bytes
         try:
-            with scope.jail.reading(arguments.path) as (descriptor, shown, size):
-                if size > FILE_BYTES:
-                    return await _long(descriptor, shown, arguments, scope)
-                data = read_all(descriptor, FILE_BYTES)
+            met = await scope.jail.look(arguments.path, whole_bytes=FILE_BYTES, beginning_bytes=_BEGINNING_BYTES)
         except Missing:
-            scope.seen.saw(scope.turn, scope.jail.check(arguments.path), ABSENT)
+            scope.seen.saw(scope.turn, await scope.jail.check(arguments.path), ABSENT)
             raise
+        if not met.whole:
+            return await _long(met, arguments, scope)
+        shown, data = met.shown, met.data
         scope.seen.saw(scope.turn, shown, content_hash(data))
         if (kind := kind_of(data)) is not None:
             return await look_at(shown, kind, data, scope)
@@ -91,20 +91,20 @@ class ReadFile:
         return _from(shown, _part(shown, text, arguments, limit))
 
 
-async def _long(descriptor: int, shown: str, arguments: ReadFileArguments, scope: Scope) -> ToolResult:
+async def _long(met: Looked, arguments: ReadFileArguments, scope: Scope) -> ToolResult:
     """Return a part of a file that is too long to be held."""
-    limit, first = scope.receiver.answer_bytes, arguments.start_line - 1
-    beginning = os.pread(descriptor, FILE_BYTES >> 10, 0)
+    limit, first, beginning = scope.receiver.answer_bytes, arguments.start_line - 1, met.data
     if (kind := kind_of(beginning)) is not None:
-        message = f"{shown} is an image ({kind}) of more than {FILE_BYTES} bytes; make it smaller by a program first"
+        message = (
+            f"{met.shown} is an image ({kind}) of more than {FILE_BYTES} bytes; make it smaller by a program first"
+        )
         raise ToolFailed(message)
     if b"\0" in beginning:
-        return ToolResult(text=f"{shown} is {what_else(beginning)}; use shell (file, xxd) to look into it.")
-    try:
-        found = await stretch(
-            descriptor, first=first, column=arguments.start_column - 1, lines=arguments.lines, limit_bytes=limit
-        )
-    except UnicodeDecodeError:
+        return ToolResult(text=f"{met.shown} is {what_else(beginning)}; use shell (file, xxd) to look into it.")
+    shown, found = await scope.jail.stretch(
+        arguments.path, first=first, column=arguments.start_column - 1, lines=arguments.lines, limit_bytes=limit
+    )
+    if found is None:
         return ToolResult(text=f"{shown} is {what_else(b'')} there; use shell (iconv) to look into it.")
     scope.seen.saw(scope.turn, shown, found.content_hash)
     if not found.lines:
@@ -114,8 +114,7 @@ async def _long(descriptor: int, shown: str, arguments: ReadFileArguments, scope
 
 def _from(shown: str, text: str) -> ToolResult:
     """Return what a file holds; one that the host kept from outside is told as what it is (CTX-6)."""
-    outside = shown.startswith(f"{DOWNLOADS}/") or (shown.startswith(f"{FOLDER}/") and EXTERNAL in shown)
-    return ToolResult(text=text, origin=f"{shown}, kept from outside" if outside else "")
+    return ToolResult(text=text, origin=f"{shown}, kept from outside" if kept_from_outside(shown) else "")
 
 
 class WriteFileArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,7 +146,7 @@ class WriteFile:
         """Write. The same call again finds its content there, changes nothing and gives the same answer."""
         data = _encoded(arguments.content)
         said = f"{counted(_count_lines(arguments.content), 'line')}, {counted(len(data), 'byte')}"
-        return _written(arguments.path, data, scope, f"wrote {{}}: {said}")
+        return await _written(arguments.path, data, scope, f"wrote {{}}: {said}")
 
 
 class EditFileArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -181,7 +180,7 @@ class EditFile:
 
     async def run(self, arguments: EditFileArguments, scope: Scope) -> ToolResult:
         """Edit."""
-        content = scope.jail.read(arguments.path, FILE_BYTES)
+        content = await scope.jail.read(arguments.path, FILE_BYTES)
         read = content_hash(content.data)
         scope.seen.admit(scope.turn, content.shown, lambda: read)
         text = decoded(content.data)
@@ -195,7 +194,7 @@ class EditFile:
             message = "old_text and new_text are the same; nothing was changed"
             raise ToolFailed(message)
         scope.seen.saw(scope.turn, content.shown, read)  # what is edited is what stands there when it is replaced
-        return _written(arguments.path, _encoded(new), scope, f"edited {{}}: {counted(found, 'replacement')}")
+        return await _written(arguments.path, _encoded(new), scope, f"edited {{}}: {counted(found, 'replacement')}")
 
 
 def _part(shown: str, text: str, arguments: ReadFileArguments, limit_bytes: int) -> str:
@@ -259,11 +258,11 @@ def _fitting(lines: list[str], limit_bytes: int) -> tuple[str, int]:
     return "\n".join(lines), len(lines)
 
 
-def _written(path: str, data: bytes, scope: Scope, said: str) -> ToolResult:
-    def admit(shown: str, present: Existing | None) -> None:
+async def _written(path: str, data: bytes, scope: Scope, said: str) -> ToolResult:
+    def admit(shown: str, present: Present | None) -> None:
         scope.seen.admit(scope.turn, shown, lambda: ABSENT if present is None else present.hash())
 
-    written = scope.jail.write(path, data, key=scope.key, admit=admit)
+    written = await scope.jail.write(path, data, key=scope.key, admit=admit)
     scope.seen.wrote(scope.turn, written.shown, content_hash(data))
     kept = f"; the version before it is {written.earlier}" if written.earlier else ""
     essence = said.format(written.shown)

@@ -79,7 +79,7 @@ class FindTools:
         del scope
         hits = self._hits(arguments)
         page = hits[arguments.after : arguments.after + arguments.limit]
-        lines = [f"{len(hits)} of {len(self._tools)} tools fit; shown from {arguments.after}."]
+        own, lines = [f"{len(hits)} of {len(self._tools)} tools fit; shown from {arguments.after}."], list[str]()
         for tool in page:
             declared = tool.passport.declared
             schema = msgspec.json.encode(declared.schema).decode() if declared else "{}"
@@ -89,8 +89,8 @@ class FindTools:
             onward = call(
                 FIND_TOOLS, words=arguments.words, server=arguments.server, after=reached, limit=arguments.limit
             )
-            lines.append(f"Go on with: {onward}")
-        return ToolResult(text="\n".join(lines))
+            own.append(f"Go on with: {onward}")
+        return ToolResult(text="\n".join(lines), head="\n".join(own), origin="the lists of tool servers")
 
     def _hits(self, arguments: FindToolsArguments) -> list[Tool]:
         words = arguments.words.casefold().split()

@@ -5,6 +5,8 @@ Records only; `host.tools.sandbox` names the interface they belong to.
 
 import msgspec
 
+from host.passport import Destination
+
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended."""
@@ -14,6 +16,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool
     truncated: bool  # some of the output was not kept; its place in `output` says how much
     notes: tuple[str, ...] = ()  # what else the model should know: a limit that was reached
+    unlisted: tuple[Destination, ...] = ()  # where it was not let through because nothing lists that
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,16 +1,15 @@
 """The tool `http`: one request to a listed host, or to one that a person admitted (PASS-3, PASS-4, BOX-6).
 
 GET and HEAD are of class `read`, everything else sends. Redirects are followed only for these two, only to where the
-call may go, and a header leaves with a redirect to another host only if it can hold no secret. What an answer has
-beyond one reply to the model is kept whole in a file of the workspace.
+call may go; what the call gave of headers stays with the host that it named, for any of them may hold a secret. What
+an answer has beyond one reply to the model is kept whole in a file of the workspace. Words of a server, be it the
+address that it redirects to, stand in the text of a result and never in the host's own.
 """
 
 import asyncio
 import json
 import mimetypes
 import re
-from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import unquote
 
@@ -20,18 +19,22 @@ from browser.proxy import Door
 from host.errors import ProtocolViolation, TimedOut, ToolFailed, Unsupported
 from host.passport import Decision, Destination, Effect, KnownFailure, Passport, Replay
 from host.stops import Reason
+from host.tools.charsets import text_of
 from host.tools.egress import WayOut
+from host.tools.jail import Present
 from host.tools.outputs import DOWNLOADS, Kept
-from host.tools.replace import Existing, content_hash
-from host.tools.text import FILE_BYTES, TYPICAL, counted, decoded
+from host.tools.quoting import Quoting, told
+from host.tools.replace import content_hash
+from host.tools.text import FILE_BYTES, TYPICAL, counted
 from host.tools.tool import Scope, ToolResult
 from host.tools.web_address import WebAddress, web_address
-from host.tools.web_exchange import Answer, Request, exchange
+from host.tools.web_exchange import Answer, Request, exchange, phrase_of
 
 LONGEST_SECONDS: Final = 300.0
 _USUAL_SECONDS: Final = 60.0
 _GRACE_SECONDS: Final = 10.0  # between the call's own time-out and the gate's
 _HOPS: Final = 5
+_LONGEST_URL: Final = 8192  # characters
 _DOOR_SECONDS: Final = 0.01  # until the connection is closed and told; a Stop has 25 ms for all of it
 _FAILED: Final = 400  # the first status that tells of a failure
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
@@ -43,8 +46,8 @@ _OWN: Final = frozenset(
      "idempotency-key", "accept-encoding"}
 )  # fmt: skip
 """Headers that the host writes itself, or that would change where a message ends."""
-_HARMLESS: Final = frozenset({"accept", "accept-language", "user-agent", "range"})
-"""Headers that go on to another host with a redirect."""
+_USUAL: Final = {"user-agent": "Elis", "accept": "*/*", "accept-encoding": "identity"}
+"""Headers of every request, and all that goes to another host with a redirect."""
 _SHOWN: Final = (
     "content-type", "content-length", "content-encoding", "location", "last-modified", "etag", "link", "retry-after",
     "www-authenticate", "allow", "content-disposition",
@@ -56,7 +59,7 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 class HttpArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A request."""
 
-    url: Annotated[str, msgspec.Meta(min_length=1, max_length=8192, description="The whole address.")]
+    url: Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST_URL, description="The whole address.")]
     method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] = "GET"
     headers: Annotated[
         dict[str, str],
@@ -122,33 +125,58 @@ class Http:
         """Send it, follow where it may, and put the answer into words."""
         if scope.way_out is None:
             raise Unsupported("nothing is reached beyond the machine here")
-        request = _request(arguments, scope.key)
+        request, trip = _request(arguments, scope.key), _Trip()
         door = scope.way_out.door()
-        notes: list[str] = []
         try:
             async with asyncio.timeout(arguments.timeout_seconds):
-                request, answer = await _followed(request, scope.way_out, door, notes)
+                answer = await _followed(request, scope.way_out, door, trip)
+                text = await _text_of(answer)
         except TimeoutError as error:
             message = f"no whole answer within {arguments.timeout_seconds:g} s; give it more timeout_seconds"
             raise TimedOut(message) from error
+        except Quoting as error:
+            return told(error)
         finally:
             door.close(_DOOR_SECONDS)
-        return await _result(answer, request.address, notes, scope)
+        return await _result(answer, text, request.address, trip, scope)
 
 
-async def _followed(request: Request, way_out: WayOut, door: Door, notes: list[str]) -> tuple[Request, Answer]:
-    """Send the request, and follow where it may be followed; return the last request and its answer."""
+class _Trip:
+    """Where the redirects of one call led."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []  # in the host's words
+        self.hops: list[WebAddress] = []  # as servers named them
+
+    @property
+    def words(self) -> str:
+        """The addresses, for the part of a result that is marked."""
+        return "\n".join(f"redirected to {hop.text}" for hop in self.hops)
+
+
+async def _followed(request: Request, way_out: WayOut, door: Door, trip: _Trip) -> Answer:
+    """Send the request, and follow where it may be followed; return the last answer."""
     for _ in range(_HOPS):
-        answer = await exchange(door, way_out.egress.trust(), request, FILE_BYTES)
-        onward = _onward(request, answer, way_out, notes)
+        answer = await _exchanged(request, way_out, door, trip)
+        onward = _onward(request, answer, way_out, trip.notes)
         if onward is None:
-            return request, answer
-        notes.append(f"followed {answer.status} to {onward.text}")
-        request = msgspec.structs.replace(
-            request, address=onward, headers=_headers_for(onward, request.address, request.headers)
-        )
-    message = f"the server redirects more than {_HOPS} times, at last to {request.address.text}"
-    raise ToolFailed(message)
+            return answer
+        trip.notes.append(f"followed a redirect ({answer.status})")
+        trip.hops.append(onward)
+        request = msgspec.structs.replace(request, address=onward, headers=_headers_for(onward, request, trip.notes))
+    message = f"the server redirects more than {_HOPS} times"
+    raise Quoting(message, trip.words)
+
+
+async def _exchanged(request: Request, way_out: WayOut, door: Door, trip: _Trip) -> Answer:
+    try:
+        return await exchange(door, way_out.egress.trust(), request, FILE_BYTES)
+    except ToolFailed as error:
+        if not trip.hops:
+            raise
+        words = (trip.words, error.message, error.words if isinstance(error, Quoting) else "")
+        message = f"after {counted(len(trip.hops), 'redirect')} the request failed"
+        raise Quoting(message, "\n".join(filter(None, words))) from error  # its message names a host of the server's
 
 
 def _request(arguments: HttpArguments, key: str) -> Request:
@@ -169,7 +197,7 @@ def _request(arguments: HttpArguments, key: str) -> Request:
     if body and arguments.method in _READING:
         message = f"{arguments.method} has no body; put it into the query, or use POST"
         raise ProtocolViolation(message)
-    headers = {"user-agent": "Elis", "accept": "*/*", "accept-encoding": "identity"}
+    headers = dict(_USUAL)
     if body:
         headers["content-type"] = kind
     headers |= given
@@ -183,6 +211,9 @@ def _onward(request: Request, answer: Answer, way_out: WayOut, notes: list[str])
     """Return where a redirect leads if this call may go there; else note why it was not followed."""
     location = answer.header("location")
     if answer.status not in _REDIRECTS or not location:
+        return None
+    if len(location) > _LONGEST_URL:
+        notes.append(f"the redirect was not followed: its address has more than {_LONGEST_URL} characters")
         return None
     if request.method not in _READING:
         notes.append(
@@ -200,29 +231,36 @@ def _onward(request: Request, answer: Answer, way_out: WayOut, notes: list[str])
         return None
     if not way_out.lists(to):
         setting = way_out.egress.setting
-        notes.append(f"the redirect was not followed: {to.host} is not listed in {setting}; call http with it to ask")
+        notes.append(
+            f"the redirect was not followed: the host of its location is not listed in {setting}; call http with it to "
+            "ask"
+        )
         return None
     return onward
 
 
-def _headers_for(onward: WebAddress, address: WebAddress, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return what goes on with a redirect: to another host nothing that may hold a secret."""
-    if onward.destination == address.destination:
-        return dict(headers)
-    return {name: value for name, value in headers.items() if name in _HARMLESS or name == "accept-encoding"}
+def _headers_for(onward: WebAddress, request: Request, notes: list[str]) -> dict[str, str]:
+    """Return what goes on with a redirect: to another host nothing that the call gave, for it may hold a secret."""
+    if onward.destination == request.address.destination:
+        return dict(request.headers)
+    if request.headers != _USUAL:
+        notes.append("the headers of the call were not sent there: they are for the host that it named")
+    return dict(_USUAL)
 
 
-async def _result(answer: Answer, address: WebAddress, notes: list[str], scope: Scope) -> ToolResult:
-    """Put an answer into words: the host's own first, then what came from outside."""
+async def _result(answer: Answer, text: str | None, address: WebAddress, trip: _Trip, scope: Scope) -> ToolResult:
+    """Put an answer into words: the host's own first, then what came from outside. `address` is the call's own."""
     ok = answer.status < _FAILED
     headers = "\n".join(f"{name}: {value}" for name, value in answer.headers if name in _SHOWN)
-    body = await _body(answer, address, scope) if answer.body else _Body()
-    host = address.destination.host
+    body = await _body(answer, text, address, scope) if answer.body else _Body()
+    last = trip.hops[-1] if trip.hops else address
+    host = last.destination.host
+    status = f"HTTP {answer.status} {phrase_of(answer.status)}".rstrip()
     return ToolResult(
-        text="\n\n".join(part for part in (headers, body.text) if part),
-        head="\n".join(filter(None, (f"HTTP {answer.status} {_phrase(answer.status)}".rstrip(), *notes, body.said))),
+        text="\n\n".join(part for part in ("\n".join(filter(None, (trip.words, headers))), body.text) if part),
+        head="\n".join(filter(None, (status, *trip.notes, body.said))),
         kept=body.kept,
-        origin=f"http {address.destination.target}",
+        origin=f"http {last.destination.target}",
         ok=ok,
         reason=None if ok else Reason.TOOL_FAILED,
         detail="" if ok else f"status {answer.status} from {host}",
@@ -237,48 +275,34 @@ class _Body(msgspec.Struct, frozen=True, kw_only=True):
     said: str = ""  # the host's words about one that is no text
 
 
-async def _body(answer: Answer, address: WebAddress, scope: Scope) -> _Body:
+async def _body(answer: Answer, text: str | None, address: WebAddress, scope: Scope) -> _Body:
     """Return a text that is short enough; keep anything else in a file, a text masked as it is when it is shown."""
-    text = None if answer.header("content-encoding") not in {"", "identity"} else _text_of(answer)
     name = _file(answer, address, scope)
     if text is not None:
         with scope.keeping(name, folder=DOWNLOADS, what="body") as keeping:
             for start in range(0, len(text), _PIECE):
                 keeping.feed(text[start : start + _PIECE])
                 await asyncio.sleep(0)  # masking a long text takes seconds; a Stop must not wait for them
-            kept = keeping.finish()
+            kept = await keeping.finish()
         return _Body(kept=kept) if kept else _Body(text=text)
     size = counted(len(answer.body), "byte")
     try:
-        written = scope.jail.write(f"{DOWNLOADS}/{name}", answer.body, key=scope.key, admit=_anything)
-    except ToolFailed as error:
+        written = await scope.jail.write(f"{DOWNLOADS}/{name}", answer.body, key=scope.key, admit=_anything)
+    except (ToolFailed, Unsupported) as error:
         return _Body(said=f"[{size} that could not be kept in a file: {error.message}]")
     scope.seen.saw(scope.turn, written.shown, content_hash(answer.body))
     return _Body(said=f"[the body is no text; its {size} are in {written.shown}]")
 
 
-def _phrase(status: int) -> str:
-    """Return the usual words for a status; a server's own would be words from outside."""
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
-
-
-def _anything(_shown: str, _present: Existing | None) -> None:
+def _anything(_shown: str, _present: Present | None) -> None:
     """Nobody else has a file of this name."""
 
 
-def _text_of(answer: Answer) -> str | None:
+async def _text_of(answer: Answer) -> str | None:
     """Return the body as text, None where it is none; what a file tool shows later is UTF-8."""
-    found = re.search(r"charset=[\"']?([A-Za-z0-9._-]+)", answer.header("content-type"))
-    charset = found[1] if found else "utf-8"
-    if charset.lower() in {"utf-8", "utf8", "us-ascii", "ascii"}:
-        return decoded(answer.body)
-    try:
-        return answer.body.decode(charset)
-    except (LookupError, UnicodeError):
+    if answer.header("content-encoding") not in {"", "identity"}:
         return None
+    return await text_of(answer.body, answer.header("content-type"))
 
 
 def _file(answer: Answer, address: WebAddress, scope: Scope) -> str:

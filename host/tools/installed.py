@@ -153,8 +153,12 @@ def _read(folder: int) -> Set | None:
 
 
 def _write(folder: int, made: Set) -> None:
-    with suppress(FileNotFoundError):
-        os.unlink(_RECORD, dir_fd=folder)  # a package may hold a file of this name
+    try:  # a package may hold a file of this name, or a folder
+        os.unlink(_RECORD, dir_fd=folder)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        shutil.rmtree(_RECORD, dir_fd=folder)
     descriptor = os.open(_RECORD, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=folder)
     with os.fdopen(descriptor, "wb") as file:
         file.write(msgspec.json.encode(made))

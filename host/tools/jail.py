@@ -2,7 +2,8 @@
 
 Every file that a tool touches is reached through here: beneath one of the group's roots, whatever its path says and
 whoever swaps links meanwhile. Above stand the file tools and the gate; below `roots` (finding and opening), `replace`
-and `trash` (writing). This module translates the kernel's errors once, and knows neither tools nor turns.
+and `trash` (writing). This module translates the kernel's errors once, and knows neither tools nor turns. All of it
+imports nothing but the standard library: the same code is the wall at the far end of a connection (`host.tools.far`).
 """
 
 import errno
@@ -11,44 +12,58 @@ import stat
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
-import msgspec
-
-from host.config.settings import FolderSettings
 from host.errors import ElisError, PathViolation, ToolFailed
 from host.tools import beneath, trash
 from host.tools.paths import WORKSPACE, Place
 from host.tools.replace import Existing, existing, prepared, read_all, reopen, sync
-from host.tools.roots import Root, Roots, Target
+from host.tools.roots import Folder, Root, Roots, Target
 from host.tools.seen import ChangedSince
 
 _SHOWN_CHARS: Final = 200  # of a path in a message: the rest of a longer one tells nothing more
 
-Admit = Callable[[str, Existing | None], None]
+
+class Present(Protocol):
+    """What stands at the target of a write."""
+
+    def hash(self) -> str:
+        """Return the hash of its content, as `content_hash` would."""
+        ...
+
+
+Admit = Callable[[str, Present | None], None]
 """Looks at a write's real path and what stands there, at the last moment; raises to forbid it."""
+
+
+def _anything(_shown: str, _present: Present | None) -> None:
+    """Forbid nothing."""
 
 
 class Missing(ToolFailed):
     """There is no such file; list_files shows what there is."""
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
     """What a path leads to."""
 
     place: Place  # links resolved
     file: bool  # a regular file; else a folder
 
 
-class Content(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Content:
     """What stands in a file."""
 
     shown: str  # its real path relative to /workspace, links resolved
     data: bytes
 
 
-class Written(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Written:
     """What a write did."""
 
     shown: str
@@ -64,7 +79,7 @@ class Jail:
         self._changing = threading.Lock()  # held between the last look at a target and its replacement
 
     @classmethod
-    def open(cls, workspace: Path, folders: Mapping[str, FolderSettings], *, kernel: bool | None = None) -> "Jail":
+    def open(cls, workspace: Path, folders: Mapping[str, Folder], *, kernel: bool | None = None) -> "Jail":
         """Open the roots; raise SettingsError for a folder that cannot be one.
 
         `kernel` chooses between `openat2` and the walk by hand; by default the kernel is asked whether it has it.
@@ -145,18 +160,20 @@ class Jail:
         finally:
             os.close(readable)
 
-    def write(self, path: str, data: bytes, *, key: str, admit: Admit) -> Written:
+    def write(self, path: str, data: bytes, *, key: str, admit: Admit, before: Admit = _anything) -> Written:
         """Make `data` the content of `path` in one step; folders on the way are made, the old version is kept.
 
-        What `admit` raises leaves all as it was. Content that stands there already is not written again, so a call
-        repeated under its `key` changes nothing and gets the same answer. Raises ChangedSince when the call was at
-        this file before and somebody changed the file since: their work is not written over.
+        What `admit` raises leaves all as it was. It holds up every other change here; what takes time to find out is
+        asked by `before`, which looks at the same earlier and forbids alike. Content that stands there already is not
+        written again, so a call repeated under its `key` changes nothing and gets the same answer. Raises ChangedSince
+        when the call was at this file before and somebody changed the file since: their work is not written over.
         """
         with _translating(path), self._roots.target(self._roots.place(path)) as target:
             with existing(target.folder, target.name, target.shown) as old:
                 if old is not None and old.holds(data):
                     earlier = trash.kept(self._roots.workspace, key, target.name)
                 else:
+                    before(target.shown, old)
                     earlier = self._replace(target, data, old, key, admit)
         return Written(shown=target.shown, earlier=earlier)
 

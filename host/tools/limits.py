@@ -5,14 +5,14 @@ bounds each process and a sampler watches the sum (`host.tools.sampler`).
 """
 
 import resource
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 _MIB: Final = 1 << 20
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
     """What one command may use."""
 
     memory_bytes: int = 2048 * _MIB  # in all; a compiler or a small data set fits, the host keeps running
@@ -29,17 +29,27 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def confine(pid: int, limits: Limits, cpu_seconds: int) -> None:
-    """Set the limits of the process `pid`, which all it starts inherit; raise OSError.
+def reached_by(size: int, count: int, limits: Limits) -> str:
+    """Say which limit `count` processes of `size` bytes together run into; empty for none."""
+    if size > limits.memory_bytes:
+        return f"the memory limit of {limits.memory_bytes // _MIB} MiB was reached, the command was ended"
+    if count > limits.processes:
+        return f"the limit of {limits.processes} processes was reached, the command was ended"
+    return ""
+
+
+def confine(pid: int, limits: Limits, cpu_seconds: int, *, alone: bool = True) -> None:
+    """Set the limits of the process `pid` (0: this one), which all it starts inherit; raise OSError.
 
     RLIMIT_AS is left alone: programs that reserve address space (node, Java) fail under it. RLIMIT_NPROC does
-    nothing for root, and holds for everybody else.
+    nothing for root, and holds for everybody else; it counts all processes of a user, so where the user is not
+    `alone` in a namespace of its own it is not set.
     """
     for what, most in (
         (resource.RLIMIT_DATA, limits.memory_bytes),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_NPROC, limits.processes),
+        *(((resource.RLIMIT_NPROC, limits.processes),) if alone else ()),
         (resource.RLIMIT_CPU, cpu_seconds),
         (resource.RLIMIT_CORE, 0),
     ):

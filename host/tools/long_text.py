@@ -1,20 +1,21 @@
 """A stretch of a text file that is too long to be held: found by scanning, so that any part of it can be read (CTX-3).
 
-It goes over the file's bytes once, a piece at a time with a breath between them, and knows nothing of tools.
+It goes over the file's bytes once, in steps with room for a breath between them, and knows nothing of tools.
 """
 
-import asyncio
 import codecs
 import hashlib
 import os
+from dataclasses import dataclass
 from typing import Final
 
-import msgspec
+from host.tools.steps import Steps
 
 _CHUNK: Final = 1 << 20  # read in less than a millisecond
 
 
-class Stretch(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stretch:
     """Some lines of a file."""
 
     lines: tuple[str, ...]  # the last is whole unless it is the only one
@@ -24,7 +25,7 @@ class Stretch(msgspec.Struct, frozen=True, kw_only=True):
     content_hash: str  # as `content_hash` of the whole
 
 
-async def stretch(descriptor: int, *, first: int, column: int, lines: int, limit_bytes: int) -> Stretch:
+def stretching(descriptor: int, *, first: int, column: int, lines: int, limit_bytes: int) -> Steps[Stretch]:
     """Return up to `lines` lines from number `first` (0 is the first), column `column` of it (from 0).
 
     About `limit_bytes` are looked at beyond the column. Raises UnicodeDecodeError where that part is no UTF-8.
@@ -41,9 +42,12 @@ async def stretch(descriptor: int, *, first: int, column: int, lines: int, limit
         newlines += count
         offset += len(chunk)
         last = chunk[-1:]
-        await asyncio.sleep(0)
+        yield
     total = newlines + (last != b"\n")
-    told, goes_on = ((), False) if start < 0 or first >= total else await _read(descriptor, start, column, limit_bytes)
+    told: tuple[str, ...] = ()
+    goes_on = False
+    if start >= 0 and first < total:
+        told, goes_on = yield from _read(descriptor, start, column, limit_bytes)
     return Stretch(lines=told[:lines], goes_on=goes_on, total=total, size=offset, content_hash=digest.hexdigest())
 
 
@@ -55,7 +59,7 @@ def _after(chunk: bytes, count: int) -> int:
     return at
 
 
-async def _read(descriptor: int, start: int, column: int, limit_bytes: int) -> tuple[tuple[str, ...], bool]:
+def _read(descriptor: int, start: int, column: int, limit_bytes: int) -> Steps[tuple[tuple[str, ...], bool]]:
     decoder = codecs.getincrementaldecoder("utf-8")()
     text, left = "", column
     while len(text) < limit_bytes:
@@ -70,6 +74,6 @@ async def _read(descriptor: int, start: int, column: int, limit_bytes: int) -> t
         left = max(0, left - len(part))
         if not chunk:
             return tuple(text.removesuffix("\n").split("\n")), False
-        await asyncio.sleep(0)
+        yield
     lines = text.split("\n")
     return (tuple(lines[:-1]), False) if len(lines) > 1 else ((text,), True)

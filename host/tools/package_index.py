@@ -24,9 +24,10 @@ from host.passport import Destination
 from host.tools.child import Child
 from host.tools.egress import USUAL_PORT, Egress
 from host.tools.output import Output
+from host.tools.quoting import Quoting
 from host.tools.text import FILE_BYTES
 from host.tools.web_address import WebAddress, web_address
-from host.tools.web_exchange import Answer, Request, exchange
+from host.tools.web_exchange import Answer, Request, exchange, phrase_of
 
 _ASK: Final = """
 from pip._internal.commands import create_command
@@ -102,7 +103,7 @@ async def index_of(package: str, egress: Egress, caller: str, mark: Mapping[str,
         message = f"the package index {page.destination.host} has no package {package}; check its name"
         raise ToolFailed(message)
     if answer.status != _OK:
-        said = f"{answer.status} {answer.phrase}".strip()
+        said = f"{answer.status} {phrase_of(answer.status)}".strip()
         redirect = f". {_FIX} to where it leads" if _FIRST_REDIRECT <= answer.status < _FIRST_FAILURE else ""
         message = f"the package index {page.destination.host} answered {said}{redirect}"
         raise ToolFailed(message)
@@ -163,9 +164,9 @@ def _links(answer: Answer) -> list[str]:
     if "json" in answer.header("content-type"):
         try:
             return [file.url for file in msgspec.json.decode(answer.body, type=_Page).files]
-        except msgspec.DecodeError as error:
-            message = f"the package index gave an answer that cannot be read ({error}); try again later"
-            raise ToolFailed(message) from error
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            message = "the package index gave an answer that cannot be read; try again later"
+            raise Quoting(message, str(error)) from error
     return [double or single for double, single in _HREF.findall(answer.body.decode(errors="replace"))]
 
 

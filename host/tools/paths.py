@@ -6,19 +6,19 @@ there is for `host.tools.beneath` to find out (PATH-1, PATH-4).
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
 from host.errors import PathViolation
-from host.tools.names import escaped
+from host.tools import names
 
 WORKSPACE: Final = "/workspace"
 PRIVATE: Final = ".elis"  # the host's own folder in a workspace: readable, never written by tools
 PACKAGES: Final = f"{PRIVATE}/packages"  # what install_package installed; there, so that no tool can add to it
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
     """A root and a normalised path beneath it."""
 
     root: str  # "" is the workspace, else the name of a folder
@@ -33,8 +33,8 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def shown(self) -> str:
-        """The path as the model and people see it: in it, a name that is no UTF-8 is escaped."""
-        return escaped(self.path)
+        """The path as the model and people see it: on one line, what cannot be seen in a name is escaped."""
+        return names.shown(self.path)
 
 
 def place_of(path: str, folders: Collection[str]) -> Place:

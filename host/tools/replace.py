@@ -12,9 +12,8 @@ import secrets
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from host.errors import PathViolation, ToolFailed
 from host.tools.walk import TEMPORARY
@@ -23,7 +22,8 @@ _NEW_MODE: Final = 0o644  # minus the umask
 _CHUNK: Final = 1 << 20
 
 
-class Existing(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Existing:
     """The regular file that stands at a target."""
 
     descriptor: int  # open for reading

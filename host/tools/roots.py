@@ -7,14 +7,12 @@ which reads and writes; this module opens by O_PATH only, so no device or pipe i
 
 import errno
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, Protocol
 
-import msgspec
-
-from host.config.settings import FolderSettings
 from host.errors import PathViolation, SettingsError, ToolFailed
 from host.tools import beneath
 from host.tools.names import unescaped
@@ -24,7 +22,22 @@ from host.tools.replace import sync
 _FOLDER: Final = os.O_PATH | os.O_DIRECTORY
 
 
-class Root(msgspec.Struct, frozen=True, kw_only=True):
+class Folder(Protocol):
+    """A further root as the settings name it."""
+
+    @property
+    def path(self) -> str:
+        """Where it is on the machine."""
+        ...
+
+    @property
+    def mode(self) -> Literal["read", "write"]:
+        """What may be done in it."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Root:
     """A folder of the machine in which the group's files lie."""
 
     name: str  # "" is the workspace; NAME is seen as /workspace/NAME
@@ -41,7 +54,8 @@ class Root(msgspec.Struct, frozen=True, kw_only=True):
         return real_path(self.descriptor)
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
     """Where a write goes: an open folder and a name in it that is no link."""
 
     folder: int
@@ -58,14 +72,17 @@ class Roots:
         self._kernel = kernel
 
     @classmethod
-    def open(cls, workspace: Path, folders: Mapping[str, FolderSettings], *, kernel: bool) -> "Roots":
-        """Open all roots; raise SettingsError for a folder that cannot be one."""
-        roots = {"": _open_root("", workspace, writable=True)}
+    def open(cls, workspace: Path, folders: Mapping[str, Folder], *, kernel: bool) -> "Roots":
+        """Open all roots; raise SettingsError for a folder that cannot be one, or is found over a link.
+
+        Who gives the folders has followed the operator's links; others may have been put there by a command.
+        """
+        roots = {"": _root("", workspace, os.open, writable=True)}
         for name, folder in folders.items():
             if name in {"", ".", "..", PRIVATE} or "/" in name or "\0" in name:
                 message = f"folders.{name}: a folder's name is one plain file name other than {PRIVATE!r}"
                 raise SettingsError(message)
-            roots[name] = _open_root(name, Path(folder.path).expanduser(), writable=folder.mode == "write")
+            roots[name] = _root(name, Path(folder.path), _open_plainly, writable=folder.mode == "write")
         return cls(roots, kernel=kernel)
 
     @property
@@ -90,7 +107,7 @@ class Roots:
         A part such as `caf\xe9.txt` names the file of that very name, or when there is none the one shown like that.
         """
         place = place_of(path, self._roots)
-        if "\\x" not in place.inner:
+        if "\\" not in place.inner:
             return place
         inner = ""
         for part in place.inner.split("/"):
@@ -227,14 +244,29 @@ def real_path(descriptor: int) -> str:
     return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - a Path costs 0.06 ms here, four times a call
 
 
-def _open_root(name: str, path: Path, *, writable: bool) -> Root:
+def _root(name: str, path: Path, opening: Callable[[Path, int], int], *, writable: bool) -> Root:
     try:
-        descriptor = os.open(path, _FOLDER | os.O_CLOEXEC)
+        descriptor = opening(path, _FOLDER | os.O_CLOEXEC)
     except OSError as error:
+        if opening is _open_plainly and path.is_dir():
+            message = f"folders.{name}: {path} leads over a link that was not there; take it away, or restart the host"
+            raise SettingsError(message) from error
         what = f"folders.{name}" if name else "the group's workspace"
         message = f"{what}: {path} cannot be opened as a folder ({error.strerror}); make it, or correct elis.toml"
         raise SettingsError(message) from error
     return Root(name=name, descriptor=descriptor, writable=writable)
+
+
+def _open_plainly(path: Path, flags: int) -> int:
+    """Open a folder by its full path, following no link in any part of it; raise OSError."""
+    folder = os.open("/", flags)
+    for part in path.absolute().parts[1:]:
+        try:
+            inner = os.open(part, flags | os.O_NOFOLLOW, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
 
 
 def _link(folder: int, name: str) -> str | None:

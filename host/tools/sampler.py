@@ -1,21 +1,17 @@
 """Watching the memory and the number of a command's processes where control groups cannot be had (BOX-1).
 
 A look every quarter of a second at /proc: a coarse bound between looks, which RLIMIT_DATA of each process makes finer.
+Memory that no process maps is not seen; what makes such memory seems absent to the command (`host.tools.seccomp`).
 """
 
 import asyncio
-import os
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
-from host.tools.limits import Limits
+from host.tools.limits import Limits, reached_by
+from host.tools.processes import usage
 
 _EVERY_SECONDS: Final = 0.25
-_PARENT_FIELD: Final = 1  # of /proc/PID/stat, counted after the name in brackets
-_RESIDENT_FIELD: Final = 21
-_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 class Sampler:
@@ -39,35 +35,9 @@ class Sampler:
         return self._reached
 
     def _look(self) -> None:
-        size, count = usage(self._pid)
-        if size > self._limits.memory_bytes:
-            self._end(f"the memory limit of {self._limits.memory_bytes >> 20} MiB was reached, the command was ended")
-        elif count > self._limits.processes:
-            self._end(f"the limit of {self._limits.processes} processes was reached, the command was ended")
+        reached = reached_by(*usage(self._pid), self._limits)
+        if reached:
+            self._reached = (reached,)
+            self._kill()
         else:
             self._next = self._loop.call_later(_EVERY_SECONDS, self._look)
-
-    def _end(self, why: str) -> None:
-        self._reached = (why,)
-        self._kill()
-
-
-def usage(pid: int) -> tuple[int, int]:
-    """Return the resident bytes and the number of the processes descended from `pid`, itself included."""
-    parents: dict[int, int] = {}
-    sizes: dict[int, int] = {}
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal():
-            with suppress(OSError):  # it ended meanwhile
-                fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
-                parents[int(folder.name)] = int(fields[_PARENT_FIELD])
-                sizes[int(folder.name)] = int(fields[_RESIDENT_FIELD]) * _PAGE_BYTES
-    family = {pid}
-    for process in parents:
-        chain = [process]
-        while chain[-1] not in family and chain[-1] in parents and len(chain) <= len(parents):
-            chain.append(parents[chain[-1]])
-        if chain[-1] in family:
-            family.update(chain)
-    present = family & sizes.keys()
-    return sum(sizes[process] for process in present), len(present)

@@ -1,8 +1,9 @@
 """Where shell commands run: the interface of every back end, and the choice between them.
 
 A back end runs one command at a time, as often as it is asked, from any lane; it kills the whole of it on time-out and
-on cancellation. `bwrap` is the boundary; `none` must be written by the operator. A back end that cannot be had says
-so and how to put it right; nothing is ever run outside it instead (BOX-3). The gate's decisions lie above.
+on cancellation. `bwrap` is the boundary, for `ssh` the remote account is; `none` must be written by the operator. A
+back end that cannot be had says so and how to put it right; nothing is ever run outside it instead (BOX-3). The gate's
+decisions lie above.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,15 +11,19 @@ from contextlib import AbstractContextManager
 from typing import Protocol, assert_never
 
 from host.config.settings import SandboxSettings
-from host.errors import Unsupported
+from host.tools.access import Files
 from host.tools.bare import BareSandbox
 from host.tools.bwrap import BwrapSandbox
 from host.tools.container import ContainerSandbox
 from host.tools.egress import Egress
 from host.tools.finished import Finding, Finished
+from host.tools.jail import Jail
+from host.tools.local_files import LocalFiles
+from host.tools.reach import Reach
 from host.tools.roots import Root
+from host.tools.ssh.sandbox import SshSandbox
 
-__all__ = ["Finding", "Finished", "Sandbox", "sandbox_from"]
+__all__ = ["Finding", "Finished", "Sandbox", "files_of", "sandbox_from"]
 
 
 class Sandbox(Protocol):
@@ -29,7 +34,12 @@ class Sandbox(Protocol):
         """Whether commands run unconfined, so that each one must be asked about."""
         ...
 
-    async def run(
+    @property
+    def reach(self) -> Reach:
+        """What commands reach beyond the machine, and so whether a run can be let out to single hosts."""
+        ...
+
+    async def run(  # noqa: PLR0913 - what a run is made of
         self,
         command: str,
         *,
@@ -38,11 +48,13 @@ class Sandbox(Protocol):
         environment: Mapping[str, str],
         on_output: Callable[[str], None] | None = None,
         caller: str = "",
+        also: Sequence[str] = (),
     ) -> Finished:
         """Run `command` by a shell in the folder `cwd` (relative to /workspace); at the end all of it is gone.
 
         `environment` is added to the few variables that the back end states; nothing of the host's is inherited.
-        `on_output` hears the output as it comes; connections are made for the call `caller`.
+        `on_output` hears the output as it comes; connections are made for the call `caller`. Where the reach is by a
+        door, this run is let out to the hosts `also` (entries of a list) besides those that are listed.
         Raise Unsupported, with the fix, when the back end cannot be had.
         """
         ...
@@ -68,8 +80,13 @@ class Sandbox(Protocol):
         ...
 
 
+def files_of(sandbox: Sandbox, jail: Jail) -> Files:
+    """Return the files that commands of the back end see: what `jail` holds, unless they run on another machine."""
+    return sandbox.files if isinstance(sandbox, SshSandbox) else LocalFiles(jail)
+
+
 def sandbox_from(settings: SandboxSettings, roots: Sequence[Root], egress: Egress | None = None) -> Sandbox:
-    """Return the back end that the settings name; raise Unsupported for what there is none for yet.
+    """Return the back end that the settings name.
 
     `egress` is the way out of its commands; without one they have none.
     """
@@ -81,7 +98,6 @@ def sandbox_from(settings: SandboxSettings, roots: Sequence[Root], egress: Egres
         case "container":
             return ContainerSandbox(roots, settings.image)
         case "ssh":
-            message = 'sandbox.backend = "ssh" is not available in this version; use "bwrap" or "container"'
-            raise Unsupported(message)
+            return SshSandbox(roots[0], settings.host, settings.root)
         case _:
             assert_never(settings.backend)

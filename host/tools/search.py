@@ -1,31 +1,24 @@
 """The tool `search_files`: a text or a regular expression over the workspace, in pages (PASS-5).
 
-The looking is done by `host.tools.search_child` in a process of its own, which inherits the open folders and nothing
-else, and is ended when its time is up; what it had found until then is told, and that it is not all.
+The looking is done in a process of its own where the files are, and ended when its time is up; what it had found until
+then is told, and that it is not all.
 """
 
 import json
-import os
-import sys
-from contextlib import ExitStack, closing
-from pathlib import Path as MachinePath
 from typing import Annotated, Any, Final
 
 import msgspec
 
-from host.errors import ToolFailed, Unsupported
-from host.tools import leftovers
-from host.tools.child import Child
+from host.errors import ToolFailed
+from host.tools import names
 from host.tools.file_passports import failing_when, looking
-from host.tools.listing import mounts_of
-from host.tools.output import Output
+from host.tools.outputs import kept_from_outside
+from host.tools.searching import Sought
 from host.tools.text import TYPICAL, call, counted
 from host.tools.tool import Scope, ToolResult
 
 _HITS: Final = 100  # lines of one answer unless asked otherwise
 _SECONDS: Final = 20.0
-_KEPT_BYTES: Final = 8 << 20  # of the child's words: 1000 hits with long lines are a tenth of it
-_PACKAGES: Final = MachinePath(__file__).parents[2]  # where `host` is imported from
 
 
 class SearchFilesArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -66,8 +59,8 @@ class _Report:
             except json.JSONDecodeError:
                 continue  # the last line of a child that was ended in mid-word
             match words:
-                case ["hit", path, number, shown, start, rest]:
-                    self.hits.append((path, number, shown, start, rest))
+                case ["hit", path, number, text, start, rest]:
+                    self.hits.append((names.shown(path), number, names.escaped(text), start, rest))
                 case ["done", matches, before, files, skipped]:
                     self.done = (matches, before, files, skipped)
                 case ["bad", why]:
@@ -86,55 +79,26 @@ class SearchFiles:
 
     async def run(self, arguments: SearchFilesArguments, scope: Scope) -> ToolResult:
         """Search."""
-        cursor = _cursor(arguments.cursor)
-        output = Output(kept_bytes=_KEPT_BYTES)
-        with ExitStack() as stack:
-            where, folders = _start(arguments, scope, stack)
-            query = where | {
-                "text": arguments.text,
-                "regular": arguments.regex,
-                "ignore_case": arguments.ignore_case,
-                "glob": arguments.pattern,
-                "limit": arguments.limit,
-                "cursor": cursor,
-                "cpu_seconds": int(self._seconds) + 5,
-            }
-            child = stack.enter_context(closing(_child(query, folders, leftovers.mark(scope.jail.roots[0]))))
-            timed_out = await child.attend(output, self._seconds, child.kill_group)
-        report = _Report(output.text())
+        told = await scope.jail.search(
+            Sought(
+                path=arguments.path,
+                text=arguments.text,
+                regular=arguments.regex,
+                ignore_case=arguments.ignore_case,
+                glob=arguments.pattern,
+                limit=arguments.limit,
+                cursor=_cursor(arguments.cursor),
+                seconds=self._seconds,
+            )
+        )
+        report = _Report(told.text)
         if report.bad:
             message = f"{arguments.text!r} is no regular expression ({report.bad}); correct it, or set regex to false"
             raise ToolFailed(message)
-        if report.done is None and not timed_out:
-            message = f"the search ended early (exit code {child.exit_code}): {output.text()[-300:].strip()}"
+        if report.done is None and not told.timed_out:
+            message = f"the search ended early (exit code {told.exit_code}): {told.text[-300:].strip()}"
             raise ToolFailed(message)
-        return ToolResult(text=_text(report, arguments, self._seconds, scope.receiver.answer_bytes))
-
-
-def _start(arguments: SearchFilesArguments, scope: Scope, stack: ExitStack) -> tuple[dict[str, Any], list[int]]:
-    """Open the folder to search in, or the one that holds the file to search; say where it is, and what is open."""
-    found = scope.jail.find(arguments.path)
-    above, _, name = found.place.path.rpartition("/") if found.file else (found.place.path, "", "")
-    folder, place = stack.enter_context(scope.jail.folder(above or "."))
-    mounts = {} if name else mounts_of(scope.jail, place)
-    where = {"start": folder, "prefix": place.shown, "mounts": mounts, "file": name, "path": found.place.shown}
-    return where, [folder, *mounts.values()]
-
-
-def _child(query: dict[str, Any], folders: list[int], mark: dict[str, str]) -> Child:
-    told = os.memfd_create("elis-search", os.MFD_CLOEXEC)  # a process list must not show what is looked for
-    try:
-        with os.fdopen(os.dup(told), "wb") as file:
-            file.write(json.dumps(query).encode())
-        os.lseek(told, 0, os.SEEK_SET)
-        argv = [sys.executable, "-P", "-s", "-S", "-B", "-m", "host.tools.search_child", str(told)]
-        environment = {"PYTHONPATH": str(_PACKAGES), "PYTHONIOENCODING": "utf-8:backslashreplace", **mark}
-        return Child(argv, environment=environment, descriptors=[told, *folders])
-    except OSError as error:
-        message = f"the search cannot be started ({error}); ask the operator to run elis doctor"
-        raise Unsupported(message) from error
-    finally:
-        os.close(told)
+        return _result(report, arguments, self._seconds, scope.receiver.answer_bytes)
 
 
 def _cursor(text: str) -> tuple[str, int] | None:
@@ -147,7 +111,8 @@ def _cursor(text: str) -> tuple[str, int] | None:
     return path, int(line)
 
 
-def _text(report: _Report, arguments: SearchFilesArguments, seconds: float, limit_bytes: int) -> str:
+def _result(report: _Report, arguments: SearchFilesArguments, seconds: float, limit_bytes: int) -> ToolResult:
+    """Put what was found into words; lines of files that were kept from outside are told as what they are (CTX-6)."""
     lines: list[str] = []
     size = 0
     for path, number, shown, start, rest in report.hits:
@@ -158,7 +123,10 @@ def _text(report: _Report, arguments: SearchFilesArguments, seconds: float, limi
         if size > limit_bytes:
             break
         lines.append(line)
-    return "\n".join([_head(report), *lines, *_tail(report, arguments, len(lines), seconds)])
+    head, tail = _head(report), _tail(report, arguments, len(lines), seconds)
+    if any(kept_from_outside(path) for path, *_ in report.hits[: len(lines)]):
+        return ToolResult(text="\n".join(lines), head="\n".join([head, *tail]), origin="files kept from outside")
+    return ToolResult(text="\n".join([head, *lines, *tail]))
 
 
 def _head(report: _Report) -> str:

@@ -1,8 +1,9 @@
 """The filter of system calls under which shell commands run (BOX-1), as raw classic BPF.
 
 A deny list: what a build, a test run or a script needs works; what loads code into the kernel, makes namespaces and
-mounts, looks into other processes or opens unusual sockets does not. The numbers are those of the kernel's tables for
-x86_64 and aarch64; a process of any other architecture, or of x86's x32 variant, is killed. Needs no C library.
+mounts, looks into other processes, opens unusual sockets or makes a program that lends its owner's rights does not. The
+numbers are those of the kernel's tables for x86_64 and aarch64; a process of any other architecture, or of x86's x32
+variant, is killed. Needs no C library.
 """
 
 import errno
@@ -33,6 +34,10 @@ _X32_BIT: Final = 0x40000000
 _CLONE_NEW: Final = 0x7E020080  # every CLONE_NEW… flag: time, mount, cgroup, uts, ipc, user, pid, net
 _TIOCSTI: Final = 0x5412  # types into the terminal
 _TIOCLINUX: Final = 0x541C  # pastes into a console
+_LENDING: Final = 0o6000  # set-uid and set-gid; a filter cannot tell a folder, for which the latter means no harm
+_MAKING: Final = (
+    0o20000100  # O_CREAT and the bit of O_TMPFILE that no other flag has; without them a mode means nothing
+)
 _SOCKETS: Final = (1, 2, 10)  # unix, inet, inet6: no netlink, packet, vsock, alg, …
 
 
@@ -45,6 +50,9 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
     clone: int
     ioctl: int
     socket: int
+    modes: tuple[tuple[int, int], ...]  # calls that set a mode: number, and which argument the mode is
+    opens: tuple[tuple[int, int], ...]  # calls that open, or make with a mode: number, which argument the flags are
+    memory: tuple[int, ...]  # calls that make memory which no process has mapped
 
 
 _SHARED: Final = {  # younger calls have one number everywhere
@@ -54,11 +62,14 @@ _SHARED: Final = {  # younger calls have one number everywhere
 
 _ABSENT: Final = {  # answered ENOSYS, on which callers fall back to older calls
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
-    "clone3": 435,  # its flags lie behind a pointer, which a filter cannot follow
+    "clone3": 435, "openat2": 437,  # flags and modes lie behind a pointer, which a filter cannot follow
 }  # fmt: skip
 
 X86_64: Final = Numbers(
     audit=0xC000003E, x32=True, clone=56, ioctl=16, socket=41,
+    # chmod, fchmod, creat, mknod, mknodat, fchmodat, fchmodat2; open, openat; shmget, memfd_create, memfd_secret
+    modes=((90, 1), (91, 1), (85, 1), (133, 1), (259, 2), (268, 2), (452, 2)), opens=((2, 1), (257, 2)),
+    memory=(29, 319, 447),
     denied=_SHARED | {
         "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161, "setns": 308, "unshare": 272,
         "add_key": 248, "request_key": 249, "keyctl": 250, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323,
@@ -75,6 +86,8 @@ X86_64: Final = Numbers(
 
 AARCH64: Final = Numbers(
     audit=0xC00000B7, x32=False, clone=220, ioctl=29, socket=198,
+    # fchmod, mknodat, fchmodat, fchmodat2; openat; shmget, memfd_create, memfd_secret
+    modes=((52, 1), (33, 2), (53, 2), (452, 2)), opens=((56, 2),), memory=(194, 279, 447),
     denied=_SHARED | {
         "mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51, "setns": 268, "unshare": 97,
         "add_key": 217, "request_key": 218, "keyctl": 219, "bpf": 280, "perf_event_open": 241, "userfaultfd": 282,
@@ -104,8 +117,12 @@ def numbers_of(machine: str) -> Numbers | None:
     return _BY_MACHINE.get(machine)
 
 
-def program(numbers: Numbers) -> list[Instruction]:
-    """Return the filter for one architecture."""
+def program(numbers: Numbers, *, counted: bool = True) -> list[Instruction]:
+    """Return the filter for one architecture.
+
+    Where memory is not `counted` by control groups, calls that make memory which no process has mapped seem absent
+    too: a sampler does not see it.
+    """
     instructions = [
         Instruction(_LOAD, 0, 0, _ARCHITECTURE),
         Instruction(_EQUAL, 1, 0, numbers.audit),
@@ -116,11 +133,15 @@ def program(numbers: Numbers) -> list[Instruction]:
         instructions += [Instruction(_AT_LEAST, 0, 1, _X32_BIT), Instruction(_RETURN, 0, 0, KILL)]
     for number in sorted(numbers.denied.values()):
         instructions += _when_number(number, [_error(errno.EPERM)])
-    for number in sorted(_ABSENT.values()):
+    for number in sorted((*_ABSENT.values(), *(() if counted else numbers.memory))):
         instructions += _when_number(number, [_error(errno.ENOSYS)])
     instructions += _when_number(numbers.clone, _forbid(0, _ANY_BIT, [_CLONE_NEW]))
     instructions += _when_number(numbers.ioctl, _forbid(1, _EQUAL, [_TIOCSTI, _TIOCLINUX]))
     instructions += _when_number(numbers.socket, _permit(0, _SOCKETS, errno.EAFNOSUPPORT))
+    for number, mode in numbers.modes:
+        instructions += _when_number(number, _forbid(mode, _ANY_BIT, [_LENDING]))
+    for number, flags in numbers.opens:  # the mode follows the flags
+        instructions += _when_number(number, [*_unless(flags, _MAKING), *_forbid(flags + 1, _ANY_BIT, [_LENDING])])
     return [*instructions, Instruction(_RETURN, 0, 0, ALLOW)]
 
 
@@ -135,6 +156,12 @@ def _error(number: int) -> Instruction:
 
 def _when_number(number: int, then: list[Instruction]) -> list[Instruction]:
     return [Instruction(_EQUAL, 0, len(then), number), *then]
+
+
+def _unless(argument: int, bits: int) -> list[Instruction]:
+    """Allow the call when its argument has none of the bits, else go on."""
+    load = Instruction(_LOAD, 0, 0, _ARGUMENTS + 8 * argument)
+    return [load, Instruction(_ANY_BIT, 1, 0, bits), Instruction(_RETURN, 0, 0, ALLOW)]
 
 
 def _forbid(argument: int, test: int, operands: Sequence[int]) -> list[Instruction]:

@@ -1,19 +1,23 @@
-"""The tool `shell`: one command in the group's sandbox (BOX-1, BOX-3).
+"""The tool `shell`: one command in the group's sandbox (BOX-1, BOX-3), and the hosts that it names (BOX-6).
 
 What a command may do is decided before (the gate) and bounded while it runs (the sandbox); here it is only run, and its
 end is put into words. It inherits no secret and no variable of the host.
 """
 
+import json
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 import msgspec
 
-from host.passport import Decision, Effect, KnownFailure, Passport, Replay
+from host.passport import Decision, Destination, Effect, KnownFailure, Passport, Replay
 from host.stops import Reason
 from host.tools.finished import Finished
 from host.tools.outputs import Kept, name_of
+from host.tools.reach import Reach
 from host.tools.text import TYPICAL
 from host.tools.tool import Scope, ToolResult
+from host.tools.web_address import host_named
 
 LONGEST_SECONDS: Final = 600.0
 _USUAL_SECONDS: Final = 120.0
@@ -21,21 +25,36 @@ _GRACE_SECONDS: Final = 10.0  # between the command's own time-out and the gate'
 
 
 class ShellArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A command and how long it may take."""
+    """A command, how long it may take, and where it goes beyond the machine."""
 
     command: Annotated[str, msgspec.Meta(min_length=1, description="Run by bash; several lines are fine.")]
     cwd: Annotated[str, msgspec.Meta(description="The folder to run in, beneath /workspace.")] = "."
     timeout_seconds: Annotated[
         float, msgspec.Meta(gt=0, le=LONGEST_SECONDS, description="After this the command is ended.")
     ] = _USUAL_SECONDS
+    hosts: Annotated[
+        tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=260)], ...],
+        msgspec.Meta(
+            max_length=20,
+            description="Hosts that this command needs and that are not listed, as names; asked about, for this run.",
+        ),
+    ] = ()
 
 
+def hosts_of(arguments: ShellArguments) -> tuple[Destination, ...]:
+    """Return where the command wants to go, each once; raise ProtocolViolation."""
+    return tuple(dict.fromkeys(host_named(text) for text in arguments.hosts))
+
+
+_ENDING: Final = (
+    "Programs that still run when the command ends are ended with it. Use the file tools for reading and writing files."
+)
 _SHELL: Final = Passport(
     name="shell",
     summary=(
         "Run a shell command in the sandbox: /workspace is writable, the system read-only, no network but the hosts "
-        "that a person listed, by the proxy in HTTPS_PROXY. Programs that still run when the command ends are ended "
-        "with it. Use the file tools for reading and writing files."
+        "that a person listed, by the proxy in HTTPS_PROXY. Name a host that is not listed in `hosts`: the person is "
+        f"asked, and this command reaches it by TLS. {_ENDING}"
     ),
     arguments=ShellArguments,
     effect=Effect.EXECUTE,
@@ -58,19 +77,23 @@ _SHELL: Final = Passport(
     ),
     command="command",
     changed_by="command",
+    hosts_of=hosts_of,
 )
 
 
 class Shell:
     """Runs a command."""
 
-    def __init__(self) -> None:
-        self.passport: Final = _SHELL
+    def __init__(self, elsewhere: str = "") -> None:
+        """`elsewhere` says where commands run instead of the sandbox here, for the model."""
+        summary = f"{elsewhere} {_ENDING}" if elsewhere else _SHELL.summary
+        self.passport: Final = msgspec.structs.replace(_SHELL, summary=summary)
 
     async def run(self, arguments: ShellArguments, scope: Scope) -> ToolResult:
         """Run the command."""
         name = name_of(scope.turn, scope.call)
-        with scope.jail.folder(arguments.cwd) as (_, place), scope.keeping(name) as keeping:
+        place = await scope.jail.folder(arguments.cwd)
+        with scope.keeping(name) as keeping:
             finished = await scope.sandbox.run(
                 arguments.command,
                 cwd=place.path,
@@ -78,9 +101,35 @@ class Shell:
                 environment={},
                 on_output=keeping.feed,
                 caller=scope.key,
+                also=() if scope.way_out is None else scope.way_out.also,
             )
-            kept = keeping.finish()
-        return _result(finished, arguments, kept)
+            kept = await keeping.finish()
+        notes = (*finished.notes, *_how_to_reach(finished.unlisted, arguments.hosts))
+        if arguments.hosts and scope.sandbox.reach is Reach.ANYTHING:
+            notes = (*notes, _NOT_NEEDED)
+        return _result(msgspec.structs.replace(finished, notes=notes), arguments, kept)
+
+
+_NOT_NEEDED: Final = "hosts is not needed here: commands reach whatever the machine that they run on reaches"
+
+
+def _how_to_reach(unlisted: Sequence[Destination], named: Sequence[str]) -> tuple[str, ...]:
+    """Return how the hosts that the command was not let out to can be asked for, in sentences."""
+    wanted = [each.target for each in unlisted if each.scheme == "https"]
+    plain = [each.host for each in unlisted if each.scheme != "https"]
+    notes: list[str] = []
+    if wanted:
+        hosts = json.dumps([*dict.fromkeys((*named, *wanted))])
+        notes.append(
+            f"{', '.join(wanted)}: refused because nobody listed it; to ask the person, call shell again with this "
+            f"command and hosts: {hosts}"
+        )
+    if plain:
+        notes.append(
+            f"{', '.join(plain)}: refused because plain HTTP is reached at listed hosts alone; nobody can be asked for "
+            "it. Use https, and name the host in hosts"
+        )
+    return tuple(notes)
 
 
 def _result(finished: Finished, arguments: ShellArguments, kept: Kept | None) -> ToolResult:

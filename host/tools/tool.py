@@ -11,10 +11,11 @@ import msgspec
 
 from host.passport import Passport
 from host.stops import Reason
+from host.tools.access import Files
 from host.tools.egress import WayOut
 from host.tools.images import Seen
-from host.tools.jail import Jail
-from host.tools.outputs import FOLDER, Keeping, Kept, Plain, TextStream
+from host.tools.output_file import FOLDER
+from host.tools.outputs import Keeping, Kept, Plain, TextStream
 from host.tools.sandbox import Sandbox
 from host.tools.seen import SeenFiles
 from host.tools.text import ANSWER_BYTES
@@ -47,7 +48,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     turn: str
     call: str
     key: str  # idempotency key, turn:call (REC-6)
-    jail: Jail  # the workspace and further folders, opened by descriptor
+    jail: Files  # the workspace and further folders, wherever they are
     sandbox: Sandbox  # where shell commands run
     seen: SeenFiles  # content hashes this turn last saw (PASS-2)
     ask: Callable[[str], Awaitable[str]]  # asks a person, waits for the words

@@ -4,19 +4,22 @@ A version is named after the call that replaced it (`CALL~NAME`), so that a call
 two. A file that was made new leaves an empty mark (`CALL+NAME`). By both a repeated call knows that it was here before,
 and whether somebody changed the file since (REC-1). The trash is bounded: the newest 200 versions and 256 MiB stay, and
 200 marks; what was just put there always does. Read-only to tools.
+
+A version is a copy, so that a program that still has the file open does not write into it. Only a file of more than
+16 MiB, on a disk that cannot share blocks, is kept by a second name instead: a write does not wait for gigabytes.
 """
 
+import fcntl
 import os
 import re
 import secrets
 import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Final
 
-import msgspec
-
-from host.tools.names import escaped
+from host.tools.names import shown
 from host.tools.paths import PRIVATE
 from host.tools.roots import plain_folder
 from host.tools.walk import TEMPORARY
@@ -24,6 +27,8 @@ from host.tools.walk import TEMPORARY
 FOLDER: Final = f"{PRIVATE}/trash"
 VERSIONS: Final = 200  # a long turn makes some dozens of edits; this spans several
 BYTES: Final = 256 << 20  # a nuisance on no disk, room for every text file
+COPIED_BYTES: Final = 16 << 20  # takes some milliseconds; no text that the file tools change is larger
+_CLONE: Final = 0x40049409  # FICLONE of linux/fs.h
 _KEY_CHARS: Final = 60
 _NAME_BYTES: Final = 120  # with the key well under the 255 bytes of a name
 _CHUNK: Final = 1 << 20
@@ -31,7 +36,8 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 _MARK: Final = re.compile(r"[A-Za-z0-9._-]*\+")  # what the name of a mark begins with, that of a version does not
 
 
-class Version(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Version:
     """A file about to be replaced: where it stands, opened for reading."""
 
     folder: int  # descriptor of its folder
@@ -64,7 +70,7 @@ def keep(workspace: int, key: str, name: str, version: Version | None) -> str | 
                 return f"{FOLDER}/{free}"
             further += 1
             free = f"{first}~{further}"
-        _link_or_copy(trash, free, version)
+        _put(trash, free, version)
         _prune(trash, free)
     return f"{FOLDER}/{free}"
 
@@ -120,23 +126,18 @@ def _same(trash: int, name: str, version: Version) -> bool:
         os.close(other)
 
 
-def _link_or_copy(trash: int, name: str, version: Version) -> None:
-    """Give the old file a second name: at once, whatever its size. Copy it where that cannot be or would not last."""
+def _put(trash: int, name: str, version: Version) -> None:
+    """Keep the old file as it is now: a copy, which nobody has open, shares no name and no memory with it."""
     before = os.fstat(version.descriptor)
-    if before.st_nlink == 1:  # with more, writing through another name would change the kept version too
-        with suppress(OSError):  # another file system, or links to others' files are forbidden: copy
-            os.link(version.name, name, src_dir_fd=version.folder, dst_dir_fd=trash, follow_symlinks=False)
-            linked = os.stat(name, dir_fd=trash, follow_symlinks=False)
-            if (linked.st_dev, linked.st_ino) == (before.st_dev, before.st_ino):
-                return
-            os.unlink(name, dir_fd=trash)  # somebody swapped the file meanwhile: keep what was opened
     temporary = TEMPORARY + secrets.token_hex(8)  # a half copy must not pass for the version
     copy = os.open(temporary, _NEW, 0o600, dir_fd=trash)
     try:
-        offset = 0
-        while chunk := os.pread(version.descriptor, _CHUNK, offset):
-            os.write(copy, chunk)
-            offset += len(chunk)
+        if not _cloned(copy, version):
+            if before.st_size > COPIED_BYTES and before.st_nlink == 1 and _linked(trash, name, version, before):
+                os.unlink(temporary, dir_fd=trash)
+                return
+            _fill(copy, version, before.st_size)
+        os.fchmod(copy, 0o600 | before.st_mode & stat.S_IXUSR)
         os.fsync(copy)
         os.rename(temporary, name, src_dir_fd=trash, dst_dir_fd=trash)
     except OSError:
@@ -144,6 +145,35 @@ def _link_or_copy(trash: int, name: str, version: Version) -> None:
         raise
     finally:
         os.close(copy)
+
+
+def _cloned(copy: int, version: Version) -> bool:
+    """Let `copy` share the old file's blocks until one of them is written, where the disk can; say whether it did."""
+    try:
+        fcntl.ioctl(copy, _CLONE, version.descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def _linked(trash: int, name: str, version: Version, before: os.stat_result) -> bool:
+    """Give the old file a second name; say whether that could be: not on another disk, nor for what is others'."""
+    try:
+        os.link(version.name, name, src_dir_fd=version.folder, dst_dir_fd=trash, follow_symlinks=False)
+    except OSError:
+        return False
+    linked = os.stat(name, dir_fd=trash, follow_symlinks=False)
+    if (linked.st_dev, linked.st_ino) == (before.st_dev, before.st_ino):
+        return True
+    os.unlink(name, dir_fd=trash)  # somebody swapped the file meanwhile: keep what was opened
+    return False
+
+
+def _fill(copy: int, version: Version, size: int) -> None:
+    """Copy what the file held when its size was asked for; a program may be adding to it faster than it is read."""
+    offset = 0
+    while offset < size and (chunk := os.pread(version.descriptor, min(_CHUNK, size - offset), offset)):
+        offset += os.write(copy, chunk)
 
 
 def _prune(trash: int, newest: str) -> None:
@@ -170,5 +200,5 @@ def _exists(folder: int, name: str) -> bool:
 
 
 def _name(key: str, sign: str, name: str) -> str:
-    shortened = escaped(name).encode()[-_NAME_BYTES:].decode(errors="ignore")
+    shortened = shown(name).encode()[-_NAME_BYTES:].decode(errors="ignore")
     return re.sub(r"[^A-Za-z0-9._-]", "-", key)[:_KEY_CHARS] + sign + shortened

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from host.tools.names import escaped
+from host.tools.names import shown
 
 CLOSED: Final = frozenset({".git", ".elis", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
 TEMPORARY: Final = ".elis-tmp-"  # how a file is named that is not completely written yet; a crash leaves it
@@ -33,10 +33,10 @@ def walk(start: int, prefix: str, mounts: Mapping[str, int], depth: int) -> Iter
     Entries come in the order of their parts' shown names, so that "after this path" is a place in the walk. `depth` 1
     is the folder alone. What cannot be read is named and not entered.
     """
-    for name in sorted({*_names(start), *mounts}, key=escaped):
+    for name in sorted({*_names(start), *mounts}, key=shown):
         if name.startswith(TEMPORARY):
             continue
-        path = escaped(name) if prefix in {"", "."} else f"{prefix}/{escaped(name)}"
+        path = shown(name) if prefix in {"", "."} else f"{prefix}/{shown(name)}"
         if name in mounts:
             inner = _open(mounts[name], ".") if depth > 1 else None
             yield from _entered(Entry(path, name, "folder", 0, start, inner is not None), inner, depth)

@@ -15,6 +15,7 @@ from host.passport import Destination
 
 _ADDRESS: Final = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/?#]*)(?P<rest>[^#]*)", re.IGNORECASE | re.DOTALL)
 _AUTHORITY: Final = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:(?P<port>[0-9]{1,5}))?\Z")
+_HOST: Final = re.compile(r"(?P<host>[^\s/?#@=*]+?)(:(?P<port>[0-9]{1,5}))?\Z")
 _PORTS: Final = {"https": 443, "http": 80}
 _LAST_PORT: Final = 65535
 _KEPT: Final = "/?:@!$&'()*+,;=%[]"
@@ -35,7 +36,10 @@ class WebAddress(msgspec.Struct, frozen=True, kw_only=True):
 
     def joined(self, location: str) -> "WebAddress":
         """Return where `location`, as a server wrote it, leads from here; raise ProtocolViolation."""
-        return web_address(urljoin(self.text, location))
+        try:
+            return web_address(urljoin(self.text, location))
+        except ValueError as error:  # such as a bracket that nothing closes
+            raise ProtocolViolation("it leads to what is no address") from error
 
 
 def web_address(url: str) -> WebAddress:
@@ -57,6 +61,20 @@ def web_address(url: str) -> WebAddress:
         message = f"url names the port {port}, which does not exist"
         raise ProtocolViolation(message)
     host = authority["host"].lower().removesuffix(".")
-    rest = quote(found["rest"], safe=_KEPT)
+    rest = quote(found["rest"], safe=_KEPT, errors="replace")
     target = rest if rest.startswith("/") else f"/{rest}"
     return WebAddress(destination=Destination(scheme=scheme, host=host, port=port), target=target)
+
+
+def host_named(text: str) -> Destination:
+    """Return where a host that is named by itself (`example.org`, `example.org:8443`) leads; raise ProtocolViolation.
+
+    Over any port but 80 that is TLS. A colon in what stands before the port is an address's, which nobody admits.
+    """
+    found = _HOST.match(text)
+    port = int(found["port"]) if found and found["port"] else _PORTS["https"]
+    if found is None or not 0 < port <= _LAST_PORT:
+        message = f"{text[:80]!r} is no host; write names only, such as example.org, or example.org:8443 for that port"
+        raise ProtocolViolation(message)
+    host = found["host"].lower().removesuffix(".")
+    return Destination(scheme="http" if port == _PORTS["http"] else "https", host=host, port=port)

@@ -8,15 +8,17 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import AsyncGenerator, Iterable
+from http import HTTPStatus
 from typing import Any, Final, cast
 
 import httpcore2
 import httpx2
 import msgspec
 
-from browser.exchange import RULE_FIELD
+from browser.exchange import DOOR_FIELD
 from browser.proxy import Door
 from host.errors import ToolFailed
+from host.tools.quoting import Quoting
 from host.tools.web_address import WebAddress
 
 _CLOSE_SECONDS: Final = 0.5
@@ -47,8 +49,16 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     body: bytes = b""
 
 
+def phrase_of(status: int) -> str:
+    """Return the usual words for a status; a server's own would be words from outside."""
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
+
+
 async def exchange(door: Door, trust: ssl.SSLContext, request: Request, limit_bytes: int) -> Answer:
-    """Send one request and return its answer; raise ToolFailed for what came of it instead.
+    """Send one request and return its answer; raise ToolFailed for what came of it instead, Quoting with words of it.
 
     An answer with a body beyond the limit is a failure: what is not kept whole would be cut silently.
     """
@@ -71,9 +81,9 @@ async def exchange(door: Door, trust: ssl.SSLContext, request: Request, limit_by
     except httpcore2.ProxyError as error:
         raise _not_carried(str(error)) from error
     except (OSError, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
-        message = f"the exchange with {request.address.destination.host} broke: {error or type(error).__name__}"
-        raise ToolFailed(message) from error
-    if answer.header(RULE_FIELD):  # over plain http the proxy's word stands in the place of the server's
+        message = f"the exchange with {request.address.destination.host} broke ({type(error).__name__})"
+        raise Quoting(message, str(error)) from error  # the library quotes what the server sent
+    if answer.header(DOOR_FIELD) == door.mark:  # over plain http the proxy's word stands in the place of the server's
         raise _not_carried(answer.phrase)
     return answer
 

@@ -69,11 +69,11 @@ class Link:
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=name, arguments=arguments))
         with _translating():
             result = await self._session.send_request(request, _RESULTS)
-        if isinstance(result, types.InputRequiredResult):
-            raise ServerFailed("it asks for more input in the middle of a call, which is not given here")
-        parts = [_part(content) for content in result.content]
-        if not parts and result.structured_content is not None:
-            parts = [msgspec.json.format(msgspec.json.encode(result.structured_content)).decode()]
+            if isinstance(result, types.InputRequiredResult):
+                raise ServerFailed("it asks for more input in the middle of a call, which is not given here")
+            parts = [_part(content) for content in result.content]
+            if not parts and result.structured_content is not None:
+                parts = [msgspec.json.format(msgspec.json.encode(result.structured_content)).decode()]
         return Said(parts=tuple(parts), failed=bool(result.is_error))
 
 
@@ -122,7 +122,8 @@ def _translating() -> Any:  # noqa: ANN401 - a context manager
         raise ServerFailed("it answered with an error", clean(error.error.message, _ERROR_CHARS)) from error
     except ValidationError as error:
         raise ServerFailed(f"what it answered is not of the protocol ({error.error_count()} faults)") from error
-    except RuntimeError as error:  # how the SDK tells of an answer that it cannot take
+    except (RuntimeError, ValueError, TypeError, OverflowError) as error:
+        # how the SDK tells of an answer that it cannot take, and what values of it do to others
         raise ServerFailed("what it answered cannot be taken", clean(str(error), _ERROR_CHARS)) from error
 
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
+import msgspec
+
 from host.tools.servers.words import clean
 
 SCHEMA_BYTES: Final = 32 << 10  # of one tool; larger ones are no description any more
@@ -19,6 +21,7 @@ _DEPTH: Final = 16
 _WORDS_CHARS: Final = 1000  # of one description
 _VALUE_BYTES: Final = 4096  # of one default, constant or list of choices
 _OBJECTION_CHARS: Final = 400
+_NUMBER_CHARS: Final = 40
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}\Z")  # what the wire formats take as the name of an argument
 _TYPES: Final = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _NUMBERS: Final = frozenset(
@@ -59,9 +62,26 @@ def objection_to(schema: Table, arguments: Mapping[str, Any]) -> str:
     error = next(_checker()(schema).iter_errors(arguments), None)
     if error is None:
         return ""
-    where = ".".join(str(part) for part in error.absolute_path)
-    said = clean(str(error.message), _OBJECTION_CHARS)
+    where = clean(".".join(str(part) for part in error.absolute_path), _OBJECTION_CHARS)
+    said = _said(str(error.validator), error.validator_value, error.instance)
     return f"{where}: {said}" if where else said
+
+
+def _said(rule: str, value: object, given: object) -> str:
+    """Say what breaks a rule, in the host's words: a schema's own (choices, constants) are those of its server."""
+    match rule:
+        case "type":
+            types = cast("list[str]", value if isinstance(value, list) else [value])
+            return f"it is not of the type {' or '.join(types)}"
+        case "required" if isinstance(given, dict):
+            missing = [name for name in cast("list[str]", value) if name not in given]
+            return f"it lacks {clean(', '.join(missing), _OBJECTION_CHARS)}"
+        case "additionalProperties":
+            return "it has a part that the schema does not know"
+        case _ if rule in _NUMBERS:
+            return f"it does not keep to {rule} {str(value)[:_NUMBER_CHARS]}"
+        case _:
+            return f"it does not keep to what the schema says under {rule}"
 
 
 class _Reading:
@@ -112,7 +132,7 @@ class _Reading:
             case name if name in _BRANCHES and isinstance(value, list) and value:
                 return [self.node(each, depth + 1, within) for each in cast("list[object]", value)]
             case name if name in _NUMBERS and isinstance(value, int | float) and not isinstance(value, bool):
-                return value
+                return value if _fits(value) else None
             case name if name in _WORDS and isinstance(value, str):
                 return clean(value, _WORDS_CHARS)
             case name if name in _VALUES:
@@ -147,9 +167,21 @@ def _argument(name: str) -> str:
 
 
 def _value(value: object) -> Any:  # noqa: ANN401 - JSON
+    if not _fits(value):
+        raise Unfit("its schema holds a number that others cannot read")
     if len(json.dumps(value).encode()) > _VALUE_BYTES:
         raise Unfit("its schema holds a value that is too large")
     return value
+
+
+def _fits(value: object) -> bool:
+    """Say whether providers can read a value, and the journal keep it: its numbers have an end and 64 bits."""
+    try:
+        json.dumps(value, allow_nan=False)
+        msgspec.msgpack.encode(value)
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 @functools.cache

@@ -1,15 +1,18 @@
 """One tool server of a group: started when it is needed, again when it ended, cut when a call is broken off (BOX-5).
 
-A call that is cancelled (Stop, time-out) kills the server before anybody hears that the call is over. The protocol has
-a message for that, which a server may ignore, and then its effect would come after the Stop; the next call starts a new
-one. What it shows of its tools is handed on at each start, and again when it says that they changed or some time has
-passed. Whether they may be used is said by whoever keeps the lists.
+A call that is cancelled (Stop, time-out) kills the server before anybody hears that the call is over, and one that is
+only about to start does not start any more. The protocol has a message for that, which a server may ignore, and then
+its effect would come after the Stop; the next call starts a new one. What it shows of its tools is handed on at each
+start, and again when it says that they changed or some time has passed. Whether they may be used is said by whoever
+keeps the lists.
 """
 
 import asyncio
 import collections
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
 from typing import Any, Final, TypeVar, cast
 
 from host.errors import ElisError, PolicyViolation
@@ -52,6 +55,8 @@ class Server:
         self._life: _Life | None = None
         self._starting: asyncio.Lock | None = None
         self._ends: collections.deque[float] = collections.deque(maxlen=ENDS)
+        self._lock = threading.Lock()
+        self._works: set[Future[Any]] = set()  # what is asked of it at present
 
     async def look(self) -> None:
         """Start it if it does not run, so that its list is seen; raise ServerFailed, SecretMissing, …."""
@@ -62,21 +67,38 @@ class Server:
         return await self._there(self._call(own_name, arguments))
 
     def cut(self) -> None:
-        """End it at once; the next call starts it anew."""
+        """End it at once, and all that is asked of it; the next call starts it anew."""
+        with self._lock:
+            works = list(self._works)
+        for work in works:
+            work.cancel()  # else one that waits for its turn would start it again
         life = self._life
         if life is not None:
             life.dead = life.was_cut = True
         self._way.cut()
         if life is not None:
-            self._thread.tell(life.over.set)
+            self._thread.tell(life.cut)
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         running = self._thread.submit(work)
+        with self._lock:
+            self._works.add(running)
+        running.add_done_callback(self._done)
         try:
             return await asyncio.wrap_future(running)
-        except asyncio.CancelledError:
-            self.cut()
-            raise
+        except asyncio.CancelledError as error:
+            own = asyncio.current_task()
+            if own is None or own.cancelling():
+                self.cut()
+                raise
+            raise ServerFailed(self._ended_amid()) from error  # another call was broken off
+
+    def _done(self, running: "Future[Any]") -> None:
+        with self._lock:
+            self._works.discard(running)
+
+    def _ended_amid(self) -> str:
+        return f"The tool server {self.name} ended in the middle of the call, which may have done a part of its work"
 
     # What follows runs on the loop of the thread.
 
@@ -93,10 +115,7 @@ class Server:
             return await life.link.call(own_name, arguments)
         except Lost as error:
             await self._let_end(life)
-            message = (
-                f"The tool server {self.name} ended in the middle of the call, which may have done a part of its work"
-            )
-            raise ServerFailed(message, self._way.last_words()) from error
+            raise ServerFailed(self._ended_amid(), self._way.last_words()) from error
 
     async def _running(self) -> "_Life":
         """Return a life of the server that goes on, a new one where need be."""
@@ -114,13 +133,16 @@ class Server:
                 async with asyncio.timeout(self._start_seconds):
                     await asyncio.shield(life.ready)
             except TimeoutError as error:
-                self.cut()
+                self._kill(life)
                 message = f"The tool server {self.name} was not ready within {self._start_seconds:g} s, and was ended"
                 raise ServerFailed(message) from error
             except ServerFailed as error:
                 await self._let_end(life)
                 words = "\n".join(filter(None, (error.words, self._way.last_words())))
                 raise ServerFailed(f"The tool server {self.name} cannot be used: {error.message}", words) from error
+            except asyncio.CancelledError:
+                self._kill(life)  # whoever cut it may not have known of it yet
+                raise
             return life
 
     async def _look_again(self, life: "_Life") -> None:
@@ -133,9 +155,17 @@ class Server:
                 raise ServerFailed(f"The tool server {self.name} ended", self._way.last_words()) from error
 
     async def _listed(self, link: Link, life: "_Life") -> None:
-        listing = listing_of(self.name, await link.tools())
+        shown = await link.tools()
+        try:
+            listing = listing_of(self.name, shown)
+        except (RuntimeError, ValueError, TypeError, OverflowError) as error:
+            raise ServerFailed("what it shows of its tools cannot be taken in", str(error)) from error
         life.looked = self._monotonic()
         await self._seen(self.name, listing)
+
+    def _kill(self, life: "_Life") -> None:
+        life.cut()
+        self._way.cut()
 
     async def _let_end(self, life: "_Life") -> None:
         life.dead = True
@@ -178,9 +208,15 @@ class _Life:
         assert self._link is not None  # noqa: S101 - whoever asks has waited for `ready`
         return self._link
 
+    def cut(self) -> None:
+        """End it wherever it stands, also before there is anything that could be killed."""
+        self.dead = self.was_cut = True
+        self.over.set()
+        self.task.cancel()
+
     async def _live(self, way: Way, listed: Callable[[Link, "_Life"], Awaitable[None]]) -> None:
         try:
-            async with linked(way.open(self._end), self.changes) as link:
+            async with linked(way.open(self._end, lambda: not self.was_cut), self.changes) as link:
                 self._link = link
                 await listed(link, self)
                 if not self.ready.done():

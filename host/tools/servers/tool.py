@@ -11,6 +11,7 @@ from typing import Any, Final
 from host.passport import Decision, Declared, DeclaredElsewhere, Effect, KnownFailure, Passport, Replay
 from host.record.events import ServerTool
 from host.stops import Reason
+from host.tools.quoting import told
 from host.tools.servers.answers import result_of
 from host.tools.servers.errors import ServerFailed
 from host.tools.servers.schema import objection_to
@@ -35,9 +36,8 @@ class RemoteTool:
         try:
             said = await self._server.call(self._own_name, arguments)
         except ServerFailed as error:
-            detail = error.message
-            return ToolResult(text=error.words, head=detail, ok=False, reason=Reason.TOOL_FAILED, detail=detail)
-        return result_of(said, self.passport.name, scope)
+            return told(error)
+        return await result_of(said, self.passport.name, scope)
 
 
 def _passport(server: str, shown: ServerTool, held: Callable[[], str]) -> Passport:

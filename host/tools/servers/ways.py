@@ -19,6 +19,7 @@ from host.tools.bwrap import BwrapSandbox
 from host.tools.egress import Egress
 from host.tools.finished import Finished
 from host.tools.servers import link, pipes
+from host.tools.servers.errors import ServerFailed
 from host.tools.servers.words import clean
 from host.tools.web_exchange import DoorTransport
 
@@ -38,8 +39,12 @@ the server may hold secrets. So it does not begin in it either."""
 class Way(Protocol):
     """How one server is reached."""
 
-    def open(self, ended: Callable[[], None]) -> AbstractAsyncContextManager[Any]:
-        """Start or reach the server and give the streams of a session; `ended` is called when it is over by itself."""
+    def open(self, ended: Callable[[], None], wanted: Callable[[], bool]) -> AbstractAsyncContextManager[Any]:
+        """Start or reach the server and give the streams of a session; `ended` is called when it is over by itself.
+
+        `wanted` says whether it is to be there at all. It says no before `cut` is called, and is asked after
+        everything that `cut` could not see yet.
+        """
         ...
 
     def cut(self) -> None:
@@ -69,15 +74,19 @@ class Program:
         self._end = ""
 
     @contextlib.asynccontextmanager
-    async def open(self, ended: Callable[[], None]) -> AsyncGenerator[Any]:
-        """Start the program; it is gone when this ends."""
+    async def open(self, ended: Callable[[], None], wanted: Callable[[], bool]) -> AsyncGenerator[Any]:
+        """Start the program; it is gone when this ends, and nothing of it runs that is not wanted any more."""
         self._end = ""
         environment = {**_APART, **await self._environment()}
+        _refuse_unwanted(wanted)  # a vault may have taken its time
         log = _Log(self._name)
         theirs_in, writing = os.pipe2(os.O_CLOEXEC)
         reading, theirs_out = os.pipe2(os.O_CLOEXEC)
         # What the shell that waits in the box becomes: its own output, which is the log's, stays standard error.
-        text = f"cd /; exec </proc/self/fd/{theirs_in} >/proc/self/fd/{theirs_out}; exec {shlex.join(self._command)}"
+        text = (
+            f"cd /; exec </proc/self/fd/{theirs_in} >/proc/self/fd/{theirs_out}; read -r go || exit; "
+            f"exec {shlex.join(self._command)}"
+        )
         running = asyncio.create_task(
             self._sandbox.run(
                 text,
@@ -92,10 +101,11 @@ class Program:
         )
         running.add_done_callback(self._note)
         try:
+            await _let_go(reading, writing, wanted)
             async with pipes.streams(reading, writing, log.stray, ended) as pair:
                 yield pair
         finally:
-            await _over(running)
+            await _over(running, wanted)
             log.close()
 
     def cut(self) -> None:
@@ -133,7 +143,7 @@ class Address:
         self._end = ""
 
     @contextlib.asynccontextmanager
-    async def open(self, ended: Callable[[], None]) -> AsyncGenerator[Any]:
+    async def open(self, ended: Callable[[], None], wanted: Callable[[], bool]) -> AsyncGenerator[Any]:
         """Reach it through a door of its own."""
         del ended  # a session over HTTP has no end of its own: a call finds out
         self._end = ""
@@ -142,6 +152,7 @@ class Address:
         carrier = DoorTransport(door, self._egress.trust(), ANSWER_BYTES)
         headers = {"authorization": f"Bearer {token}"} if token else {}
         try:
+            _refuse_unwanted(wanted)
             async with link.remote(self._url, carrier, headers) as pair:
                 yield pair
         finally:
@@ -190,9 +201,31 @@ class _Log:
             _LOG.info("tool server %s: writes too much; the rest of this start is left out", self._name)
 
 
-async def _over(running: "asyncio.Task[Finished]") -> None:
-    """End the program, give it a moment so that its own end is known, and wait for it."""
-    done, _ = await asyncio.wait({running}, timeout=_DOOR_SECONDS)
+def _refuse_unwanted(wanted: Callable[[], bool]) -> None:
+    if not wanted():
+        raise ServerFailed("it was ended before it began")
+
+
+async def _let_go(reading: int, writing: int, wanted: Callable[[], bool]) -> None:
+    """Let the shell in the box become the program; close both descriptors and raise ServerFailed if it must not.
+
+    A box is started in one step of the loop, in which another thread cannot cut it yet. So it is asked once more
+    whether it is wanted when the sandbox knows of it: whoever cuts it from then on finds it.
+    """
+    try:
+        await asyncio.sleep(0)
+        _refuse_unwanted(wanted)
+        with contextlib.suppress(BrokenPipeError):  # it failed in its set-up
+            os.write(writing, b"\n")
+    except BaseException:
+        os.close(reading)
+        os.close(writing)
+        raise
+
+
+async def _over(running: "asyncio.Task[Finished]", wanted: Callable[[], bool]) -> None:
+    """End the program, give it a moment so that its own end is known unless it was cut, and wait for it."""
+    done, _ = await asyncio.wait({running}, timeout=_DOOR_SECONDS if wanted() else 0)
     if not done:
         running.cancel()
         await asyncio.wait({running})

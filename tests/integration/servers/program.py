@@ -73,6 +73,10 @@ def call(message: dict[str, Any], name: str, given: dict[str, Any]) -> None:
         case "picture":
             data = {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
             say(message, {"content": [{"type": "text", "text": "look"}, data]})
+        case "raw":  # a result as it stands, or an error
+            kind = "error" if given.get("error") else "result"
+            sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {json.dumps(message["id"])}, "{kind}": {given["text"]}}}\n')
+            sys.stdout.flush()
         case "stderr":
             sys.stderr.write(given["text"] + "\n")
             sys.stderr.flush()
@@ -112,7 +116,7 @@ TOOLS: list[dict[str, Any]] = [
     },
     *(
         {"name": name, "description": f"Does {name}.", "inputSchema": ANY}
-        for name in ("run", "fail", "crash", "late", "much", "flood", "picture", "stderr")
+        for name in ("run", "fail", "crash", "late", "much", "flood", "picture", "stderr", "raw")
     ),
 ]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,84 @@ async def test_a_server_that_never_answers_is_ended_after_its_time(served: Serve
         thread.close()
         jail.close()
     del served
+
+
+class Asked:
+    """A vault that is asked for a server's secret and takes its time."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.answer = threading.Event()
+
+    async def environment(self) -> dict[str, str]:
+        """Wait for the answer in a thread, as for the program of a vault."""
+        self.begun.set()
+        await asyncio.to_thread(self.answer.wait, BOUND)
+        return {"TOKEN": "value"}
+
+
+async def all_done() -> None:
+    """Wait until nothing runs on this loop any more."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        _, pending = await asyncio.wait(others, timeout=BOUND)
+        assert not pending
+
+
+async def nobody_sees(_name: str, _listing: Listing) -> None:
+    """Hear of a list that must not be told."""
+    pytest.fail("it never told anything")
+
+
+@pytest.mark.clause("BOX-5", "STOP-1", "SEC-2")
+@pytest.mark.parametrize("how", ["the call is cancelled", "the lane is given up"])
+async def test_a_server_that_is_cut_while_its_secret_is_fetched_does_not_start(tmp_path: Path, how: str) -> None:
+    """There is nothing to kill yet; when the vault answers, nobody wants the server any more."""
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    jail, thread, vault = Jail.open(workspace, {}), ServerThread(), Asked()
+    command = ("sh", "-c", "touch /workspace/begun; sleep 1000")
+    program = Program("mute", command, BwrapSandbox(jail.roots), vault.environment)
+    server = Server("mute", program, thread, seen=nobody_sees, held=lambda _: "")
+    try:
+        looking, waiting = asyncio.create_task(server.look()), asyncio.create_task(server.call("x", {}))
+        assert await asyncio.to_thread(vault.begun.wait, BOUND)
+        if how == "the call is cancelled":
+            looking.cancel()
+        else:
+            server.cut()
+        ends = await asyncio.wait_for(asyncio.gather(looking, waiting, return_exceptions=True), BOUND)
+        vault.answer.set()
+        await asyncio.wrap_future(thread.submit(all_done()))
+        assert not (workspace / "begun").exists()
+        assert not left_running(jail.roots[0])
+        assert [type(end) for end in ends[1:]] == [ServerFailed]
+    finally:
+        vault.answer.set()
+        thread.close()
+        jail.close()
+
+
+@pytest.mark.clause("BOX-5", "STOP-1")
+async def test_a_server_that_is_cut_in_the_step_in_which_its_box_starts_does_not_begin(tmp_path: Path) -> None:
+    """The sandbox did not know of the box when it was told to kill; the program waits for a word that never comes."""
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    jail = Jail.open(workspace, {})
+    wanted = iter([True, False, False])
+
+    async def environment() -> dict[str, str]:
+        return {}
+
+    program = Program("mute", ("sh", "-c", "touch /workspace/begun"), BwrapSandbox(jail.roots), environment)
+    try:
+        with pytest.raises(ServerFailed, match="before it began"):
+            async with program.open(lambda: None, lambda: next(wanted)):
+                pytest.fail("it was opened")
+        assert not (workspace / "begun").exists()
+        await all_gone(workspace)
+    finally:
+        jail.close()
 
 
 @pytest.mark.clause("BOX-5")

@@ -62,7 +62,10 @@ async def test_searching_has_pages_and_names_the_call_that_goes_on(served: Serve
     first, last = await served.ask(
         Call("find_tools", {"words": "paints", "limit": 25}), Call("find_tools", {"words": "paints", "after": 25})
     )
-    assert first["result"].startswith("40 of 49 tools fit")
+    own, words = first["result"].split("⟦", 1)
+    assert own.startswith("40 of 50 tools fit")
+    assert "Go on with: find_tools" in own
+    assert "Paints a" in words
     assert '"after": 25' in first["result"]
     assert last["result"].count("odd__t") == 10
 

@@ -11,6 +11,7 @@ from host.config.settings import FolderSettings
 from host.tools.bwrap import BwrapSandbox
 from host.tools.jail import Jail
 from host.tools.limits import Limits
+from host.tools.local_files import LocalFiles
 from host.tools.seen import SeenFiles
 from host.tools.tool import Scope
 
@@ -89,7 +90,7 @@ def scope_of(open_jail: Jail, sandbox: BwrapSandbox) -> Callable[[str, str], Sco
 
     def scope(turn: str = "t1", call: str = "1.0") -> Scope:
         key = f"{turn}:{call}"
-        return Scope(turn=turn, call=call, key=key, jail=open_jail, sandbox=sandbox, seen=seen, ask=_nobody)
+        return Scope(turn=turn, call=call, key=key, jail=LocalFiles(open_jail), sandbox=sandbox, seen=seen, ask=_nobody)
 
     return scope
 

@@ -39,6 +39,65 @@ async def test_memory_is_bounded_in_all(open_jail: Jail, grouped: bool) -> None:
     assert "held" not in finished.output
 
 
+_SHARED = r"""
+import mmap, os, sys, time
+kind, kept = sys.argv[1], []
+for number in range(12):
+    if kind == "memfd":
+        for _ in range(8):
+            kept.append(os.memfd_create("x"))
+            os.write(kept[-1], bytes(8 << 20))
+    elif kind == "System V":
+        import ctypes
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.shmat.restype = ctypes.c_void_p
+        segment = libc.shmget(0, 64 << 20, 0o1600)
+        if segment < 0:
+            raise OSError(ctypes.get_errno(), "shmget")
+        at = libc.shmat(segment, None, 0)
+        ctypes.memset(at, 1, 64 << 20)
+        libc.shmdt(ctypes.c_void_p(at))
+    else:
+        zero = os.open("/dev/zero", os.O_RDWR) if kind == "zero" else -1
+        kept.append(mmap.mmap(zero, 64 << 20))
+        for at in range(0, 64 << 20, 4096):
+            kept[-1][at] = 1
+        kept[-1].madvise(mmap.MADV_DONTNEED)
+    time.sleep(0.1)
+time.sleep(1)
+print("he" + "ld")
+"""
+
+
+@pytest.mark.clause("BOX-1")
+@pytest.mark.parametrize("grouped", [True, False], ids=["control groups", "sampler"])
+@pytest.mark.parametrize("kind", ["memfd", "System V", "anonymous", "zero"])
+async def test_memory_that_is_shared_counts_too(open_jail: Jail, workspace: Path, kind: str, grouped: bool) -> None:
+    """Also where no process has it mapped, or has told the kernel that it does not look at it."""
+    if grouped and cgroups.find() is None:
+        pytest.skip("needs control groups that this user may make")
+    (workspace / "shared.py").write_text(_SHARED)
+    sandbox = BwrapSandbox(open_jail.roots, limits=SMALL, look_for_groups=grouped)
+    finished = await run(sandbox, f"python3 shared.py {kind!r}; exit $?")
+    assert "held" not in finished.output
+    absent = "Function not implemented" in finished.output or "shmget" in finished.output
+    assert absent == (not grouped and kind in {"memfd", "System V"})
+    assert absent or any("memory limit of 256 MiB was reached" in note for note in finished.notes)
+
+
+@pytest.mark.clause("BOX-1")
+async def test_memory_that_several_share_counts_once(open_jail: Jail) -> None:
+    """Where a sampler watches: a worker for each of ten parts of it is no reason to end them all."""
+    sandbox = BwrapSandbox(open_jail.roots, limits=SMALL, look_for_groups=False)
+    workers = (
+        "import mmap, os, time\nshared = mmap.mmap(-1, 100 << 20)\nshared[::4096] = bytes(25600)\n"
+        "for _ in range(9): os.fork() or (sum(shared[::4096]), time.sleep(1), os._exit(0))\n"
+        'for _ in range(9): os.wait()\nprint("do" + "ne")'
+    )
+    finished = await run(sandbox, f"python3 -c '{workers}'")
+    assert (finished.output, finished.notes) == ("done\n", ())
+
+
 @pytest.mark.clause("BOX-1")
 async def test_processes_are_bounded_by_the_sampler_too(open_jail: Jail) -> None:
     """Where there are no control groups and the kernel's own limit does nothing for root."""

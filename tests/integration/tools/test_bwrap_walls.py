@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -189,3 +190,22 @@ def test_special_files_of_the_machine_are_not_made_usable(open_jail: Jail, place
     os.mknod(place.workspace / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
     finished = asyncio.run(run(BwrapSandbox(open_jail.roots), "cat null"))
     assert finished.exit_code != 0
+
+
+@pytest.mark.clause("BOX-1")
+async def test_what_of_proc_is_root_s_alone_is_not_shown(sandbox: BwrapSandbox) -> None:
+    """Whatever this kernel has of it: to the kernel the user inside may be root."""
+    closed = [
+        path
+        for top, folders, files in os.walk("/proc")
+        if not re.match(r"/proc/([0-9]+|self|thread-self|net|sys)(/|\Z)", top)
+        for path in (f"{top}/{name}" for name in (*folders, *files))
+        if not Path(path).is_symlink() and not Path(path).stat().st_mode & stat.S_IROTH
+    ]
+    assert "/proc/kmsg" in closed
+    looking = "; ".join(f"test -d {path} && ls -A {path} || timeout 5 head -c 1 {path}" for path in closed)
+    assert (await run(sandbox, f"( {looking} ) 2>/dev/null | wc -c")).output == "0\n"
+    folders = [path for path in closed if Path(path).is_dir()]
+    assert (
+        await told(sandbox, f"for path in {' '.join(folders)}; do : >$path/x && echo $path; done 2>/dev/null")
+    ) == ""

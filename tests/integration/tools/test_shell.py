@@ -122,9 +122,9 @@ async def test_a_limit_that_was_reached_is_told(scope: Scope) -> None:
 
 
 @pytest.mark.clause("BOX-3")
-async def test_without_the_sandbox_the_shell_is_unsupported(scope: Scope, place: Place) -> None:
+async def test_without_the_sandbox_the_shell_is_unsupported(scope: Scope, open_jail: Jail, place: Place) -> None:
     """It says why and how to fix it, and nothing ran."""
-    without = msgspec.structs.replace(scope, sandbox=BwrapSandbox(scope.jail.roots, search_path="/nowhere"))
+    without = msgspec.structs.replace(scope, sandbox=BwrapSandbox(open_jail.roots, search_path="/nowhere"))
     with pytest.raises(Unsupported, match="apt-get install -y bubblewrap"):
         await shell(without, "touch ran")
     assert not (place.workspace / "ran").exists()

@@ -7,14 +7,13 @@ import pytest
 
 from host.errors import PathViolation
 from host.tools import trash
-from host.tools.jail import Jail
-from host.tools.replace import Existing
+from host.tools.jail import Jail, Present
 from host.tools.seen import ChangedSince
 
 from .conftest import Place, names
 
 
-def anything(_shown: str, _present: Existing | None) -> None:
+def anything(_shown: str, _present: Present | None) -> None:
     """Admit every write."""
 
 
@@ -151,6 +150,30 @@ def test_the_trash_is_bounded_by_size_but_keeps_what_was_just_replaced(place: Pl
             file.truncate(size)
         write(open_jail, "file", f"n{number}", key=f"t:{number}")
     assert names(place.workspace / ".elis" / "trash") == ["t-2~file"]
+
+
+@pytest.mark.clause("PATH-2")
+def test_a_kept_version_stays_as_it_was_whoever_has_the_file_open(jail: Jail, place: Place) -> None:
+    """A program that goes on writing into it writes into what nobody has kept."""
+    (place.workspace / "log").write_text("line 1\n")
+    (place.workspace / "log").chmod(0o755)
+    with (place.workspace / "log").open("a") as program:
+        earlier = write(jail, "log")
+        program.write("line 2\n")
+    assert earlier is not None
+    assert (place.workspace / earlier).read_text() == "line 1\n"
+    assert (place.workspace / "log").read_text() == "new"
+
+
+@pytest.mark.clause("PATH-2")
+def test_a_version_too_large_to_be_copied_at_once_is_the_file_itself(jail: Jail, place: Place) -> None:
+    """A write does not take the longer, the larger the file was that it replaces."""
+    with (place.workspace / "large").open("wb") as file:
+        file.truncate(trash.COPIED_BYTES + 1)
+    number = (place.workspace / "large").stat().st_ino
+    earlier = write(jail, "large")
+    assert earlier is not None
+    assert (place.workspace / earlier).stat().st_ino == number
 
 
 @pytest.mark.clause("PATH-2")

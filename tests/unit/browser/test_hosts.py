@@ -41,7 +41,9 @@ def test_an_entry_covers_its_subdomains_unless_it_is_exact_and_the_usual_ports_u
 
 def test_a_list_grows_without_changing_the_one_it_was_made_from() -> None:
     """What is admitted for one call is admitted for that call."""
-    assert LISTED.plus("=other.example:443").admit("other.example", 443).exact
+    admitted = LISTED.plus("=other.example:443").admit("other.example", 443)
+    assert (admitted.exact, admitted.tls) == (True, True)
+    assert not LISTED.plus("example.org").admit("example.org", 80).tls
     with pytest.raises(Refused):
         LISTED.admit("other.example", 443)
 

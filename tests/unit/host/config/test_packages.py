@@ -40,3 +40,17 @@ def test_a_list_knows_names_in_any_spelling_narrows_versions_and_points_out_what
     assert listed.versions("py-test") == "<9,>=7"
     assert listed.alike("reqeusts") == "requests"
     assert PackageList(["pytest"]).alike("pytest-cov") == ""
+
+
+def test_the_bounds_of_a_list_are_those_of_its_entries_and_bind_nothing_else() -> None:
+    """As constraints for an installer; a version that is none is admitted nowhere."""
+    packages = PackageList(("Fruit[x]", "seed<2", "Seed>=1"))
+    assert packages.bounds == (f"seed{packages.versions('seed')}",)
+    assert [packages.admits("seed", version) for version in ("1.0", "2.0", "1.5rc1", "odd")] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert packages.admits("fruit", "9")
+    assert packages.admits("unlisted", "9")

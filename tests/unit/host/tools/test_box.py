@@ -4,10 +4,11 @@ import pytest
 
 from host.errors import ToolFailed
 from host.tools import box
+from host.tools.commands import refuse_unfit
 from host.tools.limits import Limits
 
 NEWEST = box.Features(disable_userns=True, bind_fd=True, size=True)
-OLDEST = box.Features(disable_userns=False, bind_fd=False, size=False)
+OLDEST = box.Features(disable_userns=False, bind_fd=True, size=False)
 
 
 @pytest.mark.clause("BOX-1")
@@ -38,13 +39,14 @@ def test_features_are_read_from_the_help_text() -> None:
     """Older versions lack some of them."""
     help_text = "--bind SRC DEST\n --bind-fd FD DEST\n --ro-bind-fd FD DEST\n --disable-userns  Disable\n --size BYTES"
     assert box.features_of(help_text) == NEWEST
-    assert box.features_of("--bind SRC DEST") == OLDEST
+    assert box.features_of("--bind-fd FD DEST\n --ro-bind-fd FD DEST") == OLDEST
+    assert not box.features_of("--bind SRC DEST\n --ro-bind-fd FD DEST").bind_fd
 
 
 @pytest.mark.parametrize("environment", [{"": "x"}, {"A=B": "x"}, {"A": "x\0"}])
 def test_what_no_shell_can_take_is_refused(environment: dict[str, str]) -> None:
     """Instead of reaching the arguments of bubblewrap in pieces."""
     with pytest.raises(ToolFailed):
-        box.refuse_unfit("true", environment)
+        refuse_unfit("true", environment)
     with pytest.raises(ToolFailed, match="NUL"):
-        box.refuse_unfit("a\0b", {})
+        refuse_unfit("a\0b", {})

@@ -21,7 +21,7 @@ from host.tools.paths import place_of
         ("/workspace/docs/x", "docs", "x", "docs/x"),
         ("a/../docs/x", "docs", "x", "docs/x"),
         ("docsx/y", "", "docsx/y", "docsx/y"),
-        ("a b\n", "", "a b\n", "a b\n"),
+        ("a b\n", "", "a b\n", r"a b\x0a"),
         ("docs/caf\udce9", "docs", "caf\udce9", r"docs/caf\xe9"),
     ],
 )

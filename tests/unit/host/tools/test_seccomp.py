@@ -8,6 +8,7 @@ import pytest
 
 from host.tools.seccomp import AARCH64, ALLOW, KILL, X86_64, Instruction, Numbers, numbers_of, packed, program
 
+ABSENT = (425, 426, 427, 435, 437)
 BOTH = pytest.mark.parametrize("numbers", [X86_64, AARCH64], ids=["x86_64", "aarch64"])
 
 
@@ -55,8 +56,8 @@ def test_every_dangerous_call_is_refused(numbers: Numbers) -> None:
 @BOTH
 @pytest.mark.clause("BOX-1")
 def test_calls_whose_callers_fall_back_seem_absent(numbers: Numbers) -> None:
-    """clone3 hides its flags behind a pointer; io_uring goes round every filter."""
-    for number in (425, 426, 427, 435):
+    """clone3 and openat2 hide flags and modes behind a pointer; io_uring goes round every filter."""
+    for number in ABSENT:
         assert _verdict(numbers, number) == _error(errno.ENOSYS)
 
 
@@ -108,9 +109,38 @@ def test_x32_calls_are_killed_on_x86() -> None:
 @BOTH
 def test_everyday_calls_pass(numbers: Numbers) -> None:
     """Every number that the table does not name."""
-    named = {*numbers.denied.values(), 425, 426, 427, 435, numbers.clone, numbers.ioctl, numbers.socket}
+    named = {*numbers.denied.values(), *ABSENT, numbers.clone, numbers.ioctl, numbers.socket}
     for number in set(range(500)) - named:
         assert _verdict(numbers, number) == ALLOW
+
+
+@BOTH
+@pytest.mark.clause("BOX-1")
+def test_no_mode_lends_the_owner_s_rights(numbers: Numbers) -> None:
+    """Set-uid and set-gid, where the mode is; where an opening call makes nothing its mode is not looked at."""
+    for number, mode in numbers.modes:
+        before = (0o7777,) * mode
+        for bits in (0o4755, 0o2755, 0o6000, 0o104755):
+            assert _verdict(numbers, number, *before, bits) == _error(errno.EPERM)
+        assert _verdict(numbers, number, *before, 0o101777, 0o7777) == ALLOW
+    for number, flags in numbers.opens:
+        before = (0o7777,) * flags
+        for making in (0o100, 0o102 | 0o2000000, 0o20000000 | 0o200002):
+            assert _verdict(numbers, number, *before, making, 0o4755) == _error(errno.EPERM)
+            assert _verdict(numbers, number, *before, making, 0o2755) == _error(errno.EPERM)
+            assert _verdict(numbers, number, *before, making, 0o1777, 0o7777) == ALLOW
+        assert _verdict(numbers, number, *before, 0o2000000 | 0o200000, 0o7777) == ALLOW
+
+
+@BOTH
+@pytest.mark.clause("BOX-1")
+def test_memory_that_no_process_maps_can_be_shut_out(numbers: Numbers) -> None:
+    """Where nothing counts it; elsewhere it is an everyday thing."""
+    for number in numbers.memory:
+        assert _verdict(numbers, number, 1, 2, 3) == ALLOW
+        assert _run(program(numbers, counted=False), struct.pack("<IIQ6Q", number, numbers.audit, *[0] * 7)) == _error(
+            errno.ENOSYS
+        )
 
 
 @BOTH

@@ -73,13 +73,15 @@ UNFIT: list[Any] = [
     {"properties": {f"p{number}": {"description": "d" * 900} for number in range(60)}},
     {"properties": {"x": {"enum": ["v" * 5000]}}},
     {"properties": {f"p{number}": {} for number in range(3000)}},
+    {"properties": {"x": {"default": 10**40}}},
+    {"properties": {"x": {"const": [float("nan")]}}},
 ]
 
 
 @pytest.mark.parametrize(
     "schema",
     UNFIT,
-    ids=["none", "list", "name", "elsewhere", "missing", "large", "value", "many"],
+    ids=["none", "list", "name", "elsewhere", "missing", "large", "value", "many", "number", "nan"],
 )
 def test_a_tool_whose_schema_cannot_be_handed_on_is_left_out_with_its_cause(schema: Any) -> None:
     """One such tool must not make a provider refuse every request of the group."""
@@ -120,6 +122,11 @@ def test_references_that_multiply_are_refused_in_no_time() -> None:
     assert time.monotonic() - began < 1
 
 
+def test_a_bound_that_no_journal_keeps_falls_away() -> None:
+    """The server checks it itself."""
+    assert plain_schema({"properties": {"x": {"maximum": 2**70, "minimum": 1}}})["properties"]["x"] == {"minimum": 1}
+
+
 def test_no_regular_expression_of_a_server_is_run() -> None:
     """The model is shown it; the server checks it."""
     plain = plain_schema({"properties": {"x": {"type": "string", "pattern": "(a+)+$"}}})
@@ -144,4 +151,5 @@ def test_arguments_that_do_not_fit_are_told(arguments: dict[str, Any]) -> None:
         }
     )
     assert objection_to(plain, arguments)
+    assert "'a'" not in objection_to(plain, arguments)  # choices are the server's words
     assert not objection_to(plain, {"kind": "a", "n": 1, "tags": ["x"]})
