@@ -23,9 +23,11 @@ POINTS: Final[dict[str, str]] = {
     "turn.before_request": "the request is durable, not sent",
     "turn.after_response": "the response was received, it is not durable",
     "turn.chat": "the chat lane's loop is about to infer; `busy` and `delay` block the loop itself",
+    "command.judging": "a shell text is with the process that judges it, its verdict is not there",
     "call.before_run": "the call's start is durable, its tool has not run",
     "call.after_effect": "the tool ran, its result is not durable",
     "approval.settled": "an answer is durable, the waiting call was not told",
+    "approval.assisted": "the aux model's yes is durable, the call has not started",
     "turn.before_end": "the final event is about to be written",
     "turn.after_end": "the final event is durable, nobody was told",
 }

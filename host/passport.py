@@ -105,6 +105,7 @@ class Passport(msgspec.Struct, frozen=True, kw_only=True):
     changed_by: str = ""  # argument that names the target of its effect, for accounts ("path", "command")
     effect_of: Callable[[Any], Effect] | None = None  # pure: the class of a call with these (valid) arguments
     destination_of: Callable[[Any], Destination] | None = None  # pure: where it goes; raises ProtocolViolation
+    hosts_of: Callable[[Any], tuple[Destination, ...]] | None = None  # pure: hosts its programs need; raises the same
     package_of: Callable[[Any], str] | None = None  # pure: what it installs, in one spelling; raises ProtocolViolation
     declared: Declared | None = None  # what takes the place of `arguments` for a tool of a tool server
     server: str = ""  # the tool server that it belongs to

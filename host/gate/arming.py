@@ -14,8 +14,8 @@ from host.gate.stages import Armed, Confined, Refusal, Registered, WaitClock
 from host.ids import idempotency_key
 from host.record.record import Admit
 from host.stops import Reason
+from host.tools.access import Files
 from host.tools.egress import Egress, WayOut
-from host.tools.jail import Jail
 from host.tools.sandbox import Sandbox
 from host.tools.seen import SeenFiles
 from host.tools.tool import Receiver, Scope
@@ -23,13 +23,14 @@ from host.vault.broker import Broker
 from host.vault.masking import Masker
 
 STAGE: Final = "secrets"
+_SIGN: Final = "«secret:".encode()
 
 
 class Walls(Protocol):
     """Where calls act."""
 
     @property
-    def jail(self) -> Jail:
+    def jail(self) -> Files:
         """The workspace and further folders."""
         ...
 
@@ -87,15 +88,25 @@ class Arming:
         )
         return Armed(confined=confined, arguments=await self._lent(registered), scope=scope)
 
-    async def _lent(self, registered: Registered) -> Any:  # noqa: ANN401 - an instance of the passport's struct
-        passport = registered.passport
+    def check(self, registered: Registered) -> None:
+        """Raise Refusal where the call names a secret that it may not have: nobody need be asked about it then."""
+        if _SIGN not in registered.canonical or registered.passport.person_waits:
+            return
         plain = msgspec.to_builtins(registered.arguments)
         try:
-            armed = await self._broker.armed(plain, passport)
-        except PolicyViolation as error:
-            raise Refusal(STAGE, "lending", Reason.POLICY_VIOLATION, f"{error.message} {STOP_TRYING}") from error
+            self._broker.check(plain, registered.passport, _let_out_to(registered))
         except ElisError as error:
-            raise Refusal(STAGE, "secret", Reason.SECRET_MISSING, error.message) from error
+            raise _not_lent(error) from error
+
+    async def _lent(self, registered: Registered) -> Any:  # noqa: ANN401 - an instance of the passport's struct
+        passport = registered.passport
+        if passport.person_waits:
+            return registered.arguments  # people are asked in the words of the journal: a handle stays a handle
+        plain = msgspec.to_builtins(registered.arguments)
+        try:
+            armed = await self._broker.armed(plain, passport, _let_out_to(registered))
+        except ElisError as error:
+            raise _not_lent(error) from error
         if armed is plain:
             return registered.arguments
         try:
@@ -108,3 +119,14 @@ class Arming:
             raise Refusal(STAGE, "secret", Reason.PROTOCOL_VIOLATION, text) from None
         text = f"A secret would change where {passport.name} goes. Secrets belong into headers, body or query."
         raise Refusal(STAGE, "destination", Reason.PROTOCOL_VIOLATION, text)
+
+
+def _not_lent(error: ElisError) -> Refusal:
+    if isinstance(error, PolicyViolation):
+        return Refusal(STAGE, "lending", Reason.POLICY_VIOLATION, f"{error.message} {STOP_TRYING}")
+    return Refusal(STAGE, "secret", Reason.SECRET_MISSING, error.message)
+
+
+def _let_out_to(registered: Registered) -> tuple[str, ...]:
+    """Return the hosts that a command is let out to beside the list, as a secret's settings would name them."""
+    return tuple(destination.target for destination in registered.hosts)

@@ -10,7 +10,7 @@ import msgspec
 
 from host.gate.assessment import command_call
 from host.policy.policy import FLOOR, OPERATOR, Policy
-from host.policy.shell.analysis import analyse
+from host.policy.shell.analysis import Analysis
 from host.tools.shell import Shell
 
 
@@ -31,9 +31,8 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     reason: str  # in words
 
 
-def check(text: str, policy: Policy, granted: Callable[[], Mapping[str, str]], *, bare: bool) -> Checked:
-    """Return what the gate would say if the model asked for `text` in a turn of the operator's."""
-    analysis = analyse(text)
+def check(analysis: Analysis, policy: Policy, granted: Callable[[], Mapping[str, str]], *, bare: bool) -> Checked:
+    """Return what the gate would say if the model asked for a command of this analysis in a turn of the operator's."""
     passport = Shell().passport.with_effect(analysis.effect)
     ruling = policy.decide(command_call(passport, analysis, OPERATOR, bare=bare), granted)
     on_the_floor = ruling.rule.startswith(f"{FLOOR}:")

@@ -7,17 +7,18 @@ its passport says all there is to say; what it leaves open would be decided by a
 import difflib
 import hashlib
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
 
 from host.config.servers import SEPARATOR
 from host.errors import ProtocolViolation, Unsupported
+from host.gate.judging import Judge
 from host.gate.stages import Refusal, Registered, Requested
 from host.models.arguments import UnreadableArguments, canonical_arguments, read_arguments
 from host.passport import Destination, Effect, Passport
-from host.policy.shell.analysis import Analysis, analyse
+from host.policy.shell.analysis import Analysis
 from host.stops import Reason
 from host.tools.find_tools import CALL_TOOL, FIND_TOOLS, CallToolArguments
 from host.tools.paths import WORKSPACE
@@ -26,20 +27,26 @@ from host.vault.masking import MASK
 
 STAGE: Final = "registry"
 _MASK_SIGN: Final = "«masked:".encode()
+_HANDLE_SIGN: Final = "«secret:"
+_HANDLES: Final = "What equals a secret's value is its handle here, and that is text: it takes no number's place."
 _LONGEST_TARGET: Final = 300  # characters; beyond them a digest tells two calls apart
 
 
 class Registry:
     """The tools of one group by name; the list is fixed over a session (CTX-2)."""
 
-    def __init__(self, tools: Mapping[str, Tool], receiver: Receiver | None = None) -> None:
-        """Register `tools` for the model `receiver`; raise Unsupported where a passport is not complete (PASS-1)."""
+    def __init__(self, tools: Mapping[str, Tool], judge: Judge, receiver: Receiver | None = None) -> None:
+        """Register `tools` for the model `receiver`; raise Unsupported where a passport is not complete (PASS-1).
+
+        `judge` says what a shell text would do.
+        """
         for name, tool in tools.items():
             _check(name, tool.passport)
         self._tools = dict(tools)
+        self._judge = judge
         self._capabilities = (receiver or Receiver()).capabilities
 
-    def resolve(self, requested: Requested) -> Registered:
+    async def resolve(self, requested: Requested) -> Registered:
         """Return the call with its tool and validated arguments; raise Refusal that says how to put it right."""
         tool = self._tools.get(requested.tool)
         if tool is None:
@@ -49,7 +56,8 @@ class Registry:
         try:
             arguments = passport.fitting(plain)
         except msgspec.ValidationError as error:
-            text = f"The arguments of {requested.tool} do not fit: {error}. {_expected(passport)}"
+            handle = f" {_HANDLES}" if _HANDLE_SIGN in requested.arguments else ""
+            text = f"The arguments of {requested.tool} do not fit: {error}.{handle} {_expected(passport)}"
             raise Refusal(STAGE, "arguments", Reason.PROTOCOL_VIOLATION, text) from error
         canonical = canonical_arguments(plain)
         if _MASK_SIGN in canonical and (mask := MASK.search(canonical.decode())):
@@ -61,16 +69,21 @@ class Registry:
         _refuse_held(passport)
         _refuse_lacking(passport, self._capabilities)
         destination = _destination(passport, arguments)
+        hosts = _hosts(passport, arguments)
         package = _package(passport, arguments)
-        analysis = _analysis(passport, arguments)
+        analysis = await self._analysis(passport, arguments)
+        within = package or _target(passport, arguments, destination, analysis) or _told(passport, canonical)
+        reaching = ", ".join(each.target for each in hosts)
         return Registered(
             requested=requested,
             tool=tool,
             arguments=arguments,
             canonical=canonical,
-            passport=_for_call(passport, arguments, analysis),
-            target=package or _target(passport, arguments, destination, analysis) or _told(passport, canonical),
+            passport=_for_call(passport, arguments, analysis, hosts),
+            target=f"{within} (reaching {reaching})" if hosts else within,
             destination=destination,
+            hosts=hosts,
+            within=within if hosts else "",
             package=package,
             analysis=analysis,
         )
@@ -91,7 +104,7 @@ class Registry:
         arguments = msgspec.json.encode(given.arguments).decode()
         return msgspec.structs.replace(requested, tool=given.name, arguments=arguments)
 
-    def may_run_beside(self, tool: str, arguments: str) -> bool:
+    async def may_run_beside(self, tool: str, arguments: str) -> bool:
         """Say whether a call as the model wrote it only looks, so that others may run at the same time (PASS-2)."""
         known = self._tools.get(tool)
         if known is None or not known.passport.parallel:
@@ -101,14 +114,18 @@ class Registry:
             return True
         try:
             fitting = passport.fitting(msgspec.json.decode(arguments.strip() or "{}"))
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
+            hosts = _hosts(passport, fitting)
+        except (msgspec.MsgspecError, UnicodeError, RecursionError, Refusal):
             return False  # it will be refused, in its turn
-        return _for_call(passport, fitting, _analysis(passport, fitting)).parallel
+        return _for_call(passport, fitting, await self._analysis(passport, fitting), hosts).parallel
 
     def effect_of(self, name: str) -> Effect | None:
         """Return the risk class of a tool, None where there is no such tool."""
         tool = self._tools.get(name)
         return tool.passport.effect if tool else None
+
+    async def _analysis(self, passport: Passport, arguments: Any) -> Analysis | None:  # noqa: ANN401 - as below
+        return await self._judge(getattr(arguments, passport.command)) if passport.command else None
 
     def _unknown(self, name: str) -> str:
         near = difflib.get_close_matches(name, self._tools, n=1, cutoff=0.5)
@@ -116,12 +133,16 @@ class Registry:
         return f"There is no tool {name[:80]!r}.{meant} The tools are: {', '.join(sorted(self._tools))}."
 
 
-def _analysis(passport: Passport, arguments: Any) -> Analysis | None:  # noqa: ANN401 - as below
-    return analyse(getattr(arguments, passport.command)) if passport.command else None
-
-
-def _for_call(passport: Passport, arguments: Any, analysis: Analysis | None) -> Passport:  # noqa: ANN401 - as below
-    return passport.for_call(arguments) if analysis is None else passport.with_effect(analysis.effect)
+def _for_call(
+    passport: Passport,
+    arguments: Any,  # noqa: ANN401 - as below
+    analysis: Analysis | None,
+    hosts: Sequence[Destination],
+) -> Passport:
+    """Return the passport for this call; that a command only reads is not proved for one that is let out somewhere."""
+    if analysis is None:
+        return passport.for_call(arguments)
+    return passport.with_effect(Effect.EXECUTE if hosts else analysis.effect)
 
 
 def _target(
@@ -181,6 +202,16 @@ def _destination(passport: Passport, arguments: Any) -> Destination | None:  # n
         return None
     try:
         return passport.destination_of(arguments)
+    except ProtocolViolation as error:
+        text = f"The arguments of {passport.name} do not fit: {error.message}."
+        raise Refusal(STAGE, "destination", Reason.PROTOCOL_VIOLATION, text) from error
+
+
+def _hosts(passport: Passport, arguments: Any) -> tuple[Destination, ...]:  # noqa: ANN401 - as above
+    if passport.hosts_of is None:
+        return ()
+    try:
+        return passport.hosts_of(arguments)
     except ProtocolViolation as error:
         text = f"The arguments of {passport.name} do not fit: {error.message}."
         raise Refusal(STAGE, "destination", Reason.PROTOCOL_VIOLATION, text) from error

@@ -13,7 +13,7 @@ import msgspec
 from host.gate.stages import Masked, Ran, Refusal, Registered, Requested, Settled, Told
 from host.ids import idempotency_key
 from host.passport import STATE_CHANGING, Effect
-from host.record.events import CallFinished, CallRefused, GroupEvent, ImageSeen
+from host.record.events import CallFinished, CallRefused, GroupEvent, ImageSeen, Intent
 from host.record.record import Admit, Record
 from host.stops import Reason
 from host.tools.images import Seen
@@ -37,7 +37,7 @@ async def settle(told: Told, record: Record, admit: Admit) -> Settled:
     registered = told.ran.armed.confined.permitted.registered
     told = _with_content(told, registered)
     result, passport = told.ran.result, registered.passport
-    result_hash = told.ran.result_hash or hashlib.blake2b(told.essence.encode(), digest_size=16).hexdigest()
+    result_hash = hashlib.blake2b(told.essence.encode(), digest_size=16).hexdigest()
     finished = CallFinished(
         turn=registered.requested.caller.turn,
         call=registered.requested.call,
@@ -50,7 +50,6 @@ async def settle(told: Told, record: Record, admit: Admit) -> Settled:
         result_hash=result_hash,
         target=escaped(registered.target),
         seconds=told.ran.seconds,
-        recorded=told.ran.recorded,
     )
     image = None
     if result.image is None:
@@ -91,13 +90,18 @@ def _with_image(finished: CallFinished, seen: Seen) -> Callable[[Unit[GroupEvent
 
 
 async def settle_refusal(
-    requested: Requested, refusal: Refusal, known: tuple[Effect | None, str], record: Record, admit: Admit
+    requested: Requested,
+    refusal: Refusal,
+    known: tuple[Effect | None, str, tuple[Intent, ...]],
+    record: Record,
+    admit: Admit,
 ) -> Settled:
-    """Journal a refusal, masked already, and return it as an answer to the model; `known` is effect and target.
+    """Journal a refusal, masked already, and return it as an answer to the model.
 
+    `known` is effect, target, and the intents of single commands that are refused with it.
     A call that was refused before a restart keeps its one event.
     """
-    effect, target = known
+    effect, target, intents = known
     text = escaped(refusal.text)
     before = record.call_of(idempotency_key(requested.caller.turn, requested.call))
     if before is None or before.state != "refused":
@@ -111,6 +115,7 @@ async def settle_refusal(
             reason=refusal.reason,
             result=text,
             target=escaped(target),
+            intents=intents,
         )
         await record.append(refused, admit=admit)
     return Settled(

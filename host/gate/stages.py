@@ -57,6 +57,8 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True):
     passport: Passport  # the tool's declaration as it holds for these arguments
     target: str  # what the effect is on, for intents and accounts
     destination: Destination | None = None  # where it goes beyond the machine
+    hosts: tuple[Destination, ...] = ()  # where its programs want to go beyond the machine
+    within: str = ""  # the target of the same call without these; who refused that, refused this too
     package: str = ""  # what it would install, in one spelling
     analysis: Analysis | None = None  # of the shell text that it would run
 
@@ -89,8 +91,6 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
     armed: Armed
     result: ToolResult
     seconds: float
-    recorded: bool  # taken from the record of an earlier call with the same key
-    result_hash: str = ""  # of that record; empty where the tool ran
 
 
 class Masked(msgspec.Struct, frozen=True, kw_only=True):

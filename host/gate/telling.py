@@ -8,8 +8,8 @@ import asyncio
 from typing import Final
 
 from host.gate.stages import Masked, Registered, Told
+from host.tools.access import Files
 from host.tools.external import wrapped
-from host.tools.jail import Jail
 from host.tools.outputs import Keeping, Kept, Plain, name_of
 from host.tools.tool import Receiver, ToolResult
 
@@ -17,11 +17,9 @@ _PIECE: Final = 1 << 16  # characters
 _OWN_WORDS_BYTES: Final = 4 << 10  # that a tool with pages adds to them: totals, the call that goes on
 
 
-async def tell(masked: Masked, jail: Jail, receiver: Receiver) -> Told:
+async def tell(masked: Masked, jail: Files, receiver: Receiver) -> Told:
     """Return the result in the words that the model gets."""
     ran = masked.ran
-    if ran.recorded:  # these are its words already
-        return Told(ran=ran, text=masked.text, detail=masked.detail, essence=masked.text)
     registered = ran.armed.confined.permitted.registered
     origin = _origin(registered, ran.result)
     kept, text = ran.result.kept, masked.text
@@ -47,11 +45,11 @@ def _origin(registered: Registered, result: ToolResult) -> str:
     return f"{passport.external} {registered.target}".rstrip() if passport.external else ""
 
 
-async def _kept(text: str, registered: Registered, jail: Jail, limit_bytes: int, *, external: bool) -> Kept | None:
+async def _kept(text: str, registered: Registered, jail: Files, limit_bytes: int, *, external: bool) -> Kept | None:
     requested = registered.requested
     name = name_of(requested.caller.turn, requested.call, external=external)
     with Keeping(jail, name=name, limit_bytes=limit_bytes, stream=Plain(), what="result") as keeping:
         for start in range(0, len(text), _PIECE):
             keeping.feed(text[start : start + _PIECE])
             await asyncio.sleep(0)
-        return keeping.finish()
+        return await keeping.finish()

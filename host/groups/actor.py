@@ -26,6 +26,7 @@ from host.groups.blueprint import Blueprint
 from host.groups.group import Group
 from host.groups.port import (
     ApprovalView,
+    AssistedView,
     EventView,
     Found,
     GrantView,
@@ -196,7 +197,7 @@ class Cluster:
             self._actors.clear()
         _RAY.shutdown()
         self._processes = []
-        self.folder.sweep()
+        self.folder.remove()
 
     def close(self) -> None:
         """Refuse calls from now on and break off those that wait for an answer; called on their loop."""
@@ -325,6 +326,10 @@ class RemoteGroup:
     async def suggestions(self) -> tuple[SuggestionView, ...]:
         """See GroupPort."""
         return await self._patient(lambda actor: actor.look.remote("suggestions"))
+
+    async def assisted(self) -> tuple[AssistedView, ...]:
+        """See GroupPort."""
+        return await self._patient(lambda actor: actor.look.remote("assisted"))
 
     async def queue(self) -> tuple[Queued, ...]:
         """See GroupPort."""

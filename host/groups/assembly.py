@@ -27,6 +27,7 @@ from host.errors import AuditFailure, ElisError
 from host.faults import Faults, parse
 from host.gate.checking import Checked, check
 from host.gate.desk import Desk
+from host.gate.judging import Judging
 from host.gate.pipeline import Gate, Places
 from host.gate.standing import Standing
 from host.groups.blueprint import Blueprint
@@ -37,7 +38,7 @@ from host.groups.drafts import Drafts
 from host.groups.group import Group, GroupParts
 from host.groups.inbox import ChatInbox
 from host.groups.masked_drafts import MaskedDrafts
-from host.groups.models import GroupModel
+from host.groups.models import GroupModels
 from host.groups.recovery import Recovery
 from host.groups.session import Session, Sessions
 from host.groups.tool_servers import Surroundings, ToolServers
@@ -50,7 +51,8 @@ from host.record.rows import MessageRow
 from host.tools.catalogue import tools_of
 from host.tools.egress import Egress, Outside
 from host.tools.jail import Jail
-from host.tools.sandbox import sandbox_from
+from host.tools.reach import Reach
+from host.tools.sandbox import files_of, sandbox_from
 from host.tools.seen import SeenFiles
 from host.tools.text import answer_bytes
 from host.tools.tool import Receiver
@@ -108,7 +110,8 @@ class _Assembled:
         self.egress = Egress(
             settings.sandbox.network, group=blueprint.name, on_connection=Connections(record), outside=outside
         )
-        self.places = _places(blueprint, home, self.egress)
+        self.jail = Jail.open(home.workspace, settings.folders)
+        self.places = _places(blueprint, self.jail, self.egress)
         self.standing = Standing(record)
         self.desk = Desk(record, timeout_seconds=settings.approvals.timeout_seconds, fault=faults)
         self.tools = tools_of(settings)
@@ -116,6 +119,7 @@ class _Assembled:
         self.passports = {name: tool.passport for name, tool in self.tools.items()}
         self.broker = self._broker(host_folder)
         self.servers = self._tool_servers(outside)
+        self.judging = Judging(faults, confined=self.places.sandbox.reach is not Reach.ANYTHING)
         self.gate = Gate(
             tools=self.tools,
             policy=self.policy,
@@ -125,11 +129,10 @@ class _Assembled:
             broker=self.broker,
             masker=masker,
             places=self.places,
+            judge=self.judging.judge,
             fault=faults,
         )
-        self.model = GroupModel(
-            blueprint.model_name, blueprint.model, masker, base=host_folder, embedded_key=blueprint.embedded_key
-        )
+        self.models = GroupModels(blueprint, masker, base=host_folder)
         self.sessions = Sessions(record, home.charter, self.passports.values())
         self.zone = ZoneInfo(settings.timezone) if settings.timezone else None
         self.day = Day(
@@ -163,7 +166,7 @@ class _Assembled:
             base=host_folder,
             reserved=reserved,
             of_servers=lent_to(self.blueprint.servers.values()),
-            reaches={"shell": ("*",) if sandbox.backend == "none" else sandbox.network},
+            reaches={"shell": ("*",) if sandbox.backend in {"none", "ssh"} else sandbox.network},
         )
         broker.mask_from_the_start()
         return broker
@@ -171,7 +174,7 @@ class _Assembled:
     def _tool_servers(self, outside: Outside | None) -> ToolServers:
         around = Surroundings(
             group=self.blueprint.name,
-            roots=self.places.jail.roots,
+            roots=self.jail.roots,
             broker=self.broker,
             on_connection=Connections(self.record),
             outside=outside,
@@ -188,11 +191,18 @@ class _Assembled:
         self.sessions.show(shown)
 
     def _leak(self) -> str:
-        found = leak_of(self.blueprint.name, self.blueprint.settings, self.policy.settings())
+        found = leak_of(
+            self.blueprint.name,
+            self.blueprint.settings,
+            self.policy.settings(),
+            servers=self.blueprint.servers,
+            granted=self.standing.granted(),
+        )
         return found.text if found else ""
 
     def _check_command(self, text: str) -> Checked:
-        return check(text, self.policy, self.standing.granted, bare=self.places.sandbox.bare)
+        analysis = self.judging.wait(text)
+        return check(analysis, self.policy, self.standing.granted, bare=self.places.sandbox.bare)
 
     def _live_policy(self) -> LivePolicy:
         written = self.blueprint.settings_file
@@ -225,6 +235,7 @@ class _Assembled:
             sessions=self.sessions,
             unrecorded=unrecorded,
             mask=self.masker.text,
+            lent=self.masker.lent_tree,
             pid=os.getpid(),
             close=self._close,
         )
@@ -235,7 +246,7 @@ class _Assembled:
         admit = self._admit(token)
         try:
             await self.broker.ready()
-            model = await self.model.kit()
+            model = await self.models.main.kit()
             await self._offer_tools(turn, admit)
             session = await self.sessions.current(model.provider, admit)
             if row is None:
@@ -264,7 +275,7 @@ class _Assembled:
             self.sink.end(turn)
             self.places.seen.forget(turn)
             if token.generation != self.lane.generation:
-                await self.model.leave()
+                await self.models.leave()
 
     async def _end(self, message: MessageRow, turn: str, verdict: Verdict, admit: Admit) -> None:
         try:
@@ -292,6 +303,7 @@ class _Assembled:
             now=self._now,
             random=random.Random(),  # noqa: S311 - jitter of retries
             unrecorded=self._not_recorded,
+            aux=self.models.adviser,
         )
 
     def _conversation(self, provider: Provider) -> Conversation:
@@ -349,13 +361,15 @@ class _Assembled:
         self.closing = True
         self.recovery.close(CLOSE_SECONDS)
         with contextlib.suppress(LaneError, TimeoutError):
-            self.lane.start(lambda _: self.model.leave(), "close").done.result(CLOSE_SECONDS)
+            self.lane.start(lambda _: self.models.leave(), "close").done.result(CLOSE_SECONDS)
         self.places.sandbox.kill_all()
         self.servers.close()
         self.lane.close(CLOSE_SECONDS)
         self.egress.close()
+        self.judging.close()
         self.record.close()
         self.places.jail.close()
+        self.jail.close()
 
 
 def _receiver(model: ModelSettings) -> Receiver:
@@ -363,14 +377,13 @@ def _receiver(model: ModelSettings) -> Receiver:
     return Receiver(answer_bytes=answer_bytes(model.context_tokens), capabilities=frozenset(model.capabilities))
 
 
-def _places(blueprint: Blueprint, home: GroupHome, egress: Egress) -> Places:
+def _places(blueprint: Blueprint, jail: Jail, egress: Egress) -> Places:
     """Open where the group's calls act; what an earlier process of it left running there is ended first."""
     settings = blueprint.settings
-    jail = Jail.open(home.workspace, settings.folders)
     sandbox = sandbox_from(settings.sandbox, jail.roots, egress)
     sandbox.end_leftovers()
     return Places(
-        jail=jail,
+        jail=files_of(sandbox, jail),
         sandbox=sandbox,
         seen=SeenFiles(),
         packages=PackageList(settings.sandbox.packages),

@@ -15,6 +15,8 @@ class Blueprint(msgspec.Struct, frozen=True, kw_only=True):
     settings: GroupSettings
     model_name: str  # its key in the settings
     model: ModelSettings
+    aux_name: str = ""  # the aux model's key in the settings; empty: the group's model serves
+    aux: ModelSettings | None = None
     embedded_key: str  # what the embedded model's process asks for; empty for other models
     secrets: dict[str, SecretSettings]
     reserved: tuple[str, ...] = ()  # references that the host itself uses and no tool is lent (SEC-3)

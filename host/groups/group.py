@@ -7,7 +7,7 @@ Turns run on lane threads. Nothing here decides policy or judges a turn.
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -20,6 +20,7 @@ from host.groups.drafts import Drafts
 from host.groups.placing import AlreadySaid, placement_again, placing, received_of
 from host.groups.port import (
     ApprovalView,
+    AssistedView,
     EventView,
     Found,
     GrantView,
@@ -43,7 +44,16 @@ from host.groups.session import Sessions
 from host.groups.stop_words import is_stop_word
 from host.groups.tool_servers import ToolServers
 from host.groups.unrecorded import Unrecorded
-from host.groups.views import approval_view, event_view, found_view, grant_view, suggestion_view, turn_view
+from host.groups.views import (
+    approval_view,
+    assisted_view,
+    event_view,
+    found_view,
+    grant_view,
+    suggestion_view,
+    turn_view,
+    without_lent,
+)
 from host.ids import MESSAGE, new_id
 from host.record.events import GroupEvent, MessageEntered, RequestSent
 from host.record.record import Record
@@ -54,6 +64,7 @@ from memory.errors import BadQuery, JournalError
 _LOG: Final = logging.getLogger(__name__)
 
 FAILURES_SHOWN: Final = 3
+ASSISTED_SHOWN: Final = 50  # of a group; the journal has them all
 
 
 class GroupParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +86,7 @@ class GroupParts(msgspec.Struct, frozen=True, kw_only=True):
     sessions: Sessions
     unrecorded: Unrecorded
     mask: Callable[[str], str]
+    lent: Callable[[Any], Any]  # takes plain data and returns it without lent values
     pid: int
     close: Callable[[], None]
 
@@ -223,11 +235,17 @@ class Group:
 
     async def check_commands(self, commands: tuple[str, ...]) -> tuple[Checked, ...]:
         """Return what the gate would say of each; long ones take time, so no loop waits for them."""
-        return await asyncio.to_thread(lambda: tuple(map(self._parts.check_command, commands)))
+        found = await asyncio.to_thread(lambda: tuple(map(self._parts.check_command, commands)))
+        return tuple(without_lent(each, self._parts.lent) for each in found)
 
     async def suggestions(self) -> tuple[SuggestionView, ...]:
         """Return grants for what was always approved."""
         return tuple(suggestion_view(self.name, each) for each in self._parts.standing.suggestions())
+
+    async def assisted(self) -> tuple[AssistedView, ...]:
+        """Return the latest calls that the aux model let run without a person, newest first."""
+        views = (assisted_view(self._record, self.name, row) for row in self._record.assisted(ASSISTED_SHOWN))
+        return tuple(view for view in views if view is not None)
 
     async def queue(self) -> tuple[Queued, ...]:
         """Return the messages that wait or are held."""
@@ -243,15 +261,15 @@ class Group:
 
     async def tool_servers(self) -> tuple[ServerView, ...]:
         """Return the group's tool servers."""
-        return self._parts.servers.views()
+        return tuple(without_lent(view, self._parts.lent) for view in self._parts.servers.views())
 
     async def tool_server(self, server: str) -> ServerDetail:
         """Return what a tool server shows; raise NotFound."""
-        return self._parts.servers.detail(server)
+        return without_lent(self._parts.servers.detail(server), self._parts.lent)
 
     async def release_tools(self, server: str, digest: str, by: str) -> ServerView:
         """Let the held tools of a server be used; raise NotFound or ProtocolViolation."""
-        return await self._parts.servers.release(server, digest, by)
+        return without_lent(await self._parts.servers.release(server, digest, by), self._parts.lent)
 
     async def search(self, text: str, limit: int) -> tuple[Found, ...]:
         """Search everything said and done; raise ProtocolViolation for no query, or AuditFailure."""
@@ -276,7 +294,7 @@ class Group:
 
     async def instructions(self) -> dict[str, str]:
         """Return the invariants and the charter as the model gets them."""
-        return self._parts.sessions.instructions()
+        return without_lent(self._parts.sessions.instructions(), self._parts.lent)
 
     def _look(self, after: int, cursor: int) -> Watched:
         events = tuple(map(event_view, self._record.read(after, limit=500)))

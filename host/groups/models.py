@@ -1,4 +1,4 @@
-"""The model of a group as turns use it: provider, price, key.
+"""The models of a group as turns use them: provider, price, key.
 
 The key is fetched when a turn starts, and a missing one ends that turn, not the group.
 """
@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from host.config.settings import ModelSettings
-from host.models.conversation import Provider
+from host.groups.blueprint import Blueprint
+from host.groups.masked_provider import MaskedProvider
 from host.models.provider import provider_for
 from host.turn.budget import Price
-from host.turn.kit import ModelKit
+from host.turn.kit import Aux, ModelKit
 from host.vault.masking import Masker
 from host.vault.references import fetch
 
@@ -30,7 +31,7 @@ class GroupModel:
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """`base` is where relative `file:` references start; `embedded_key` opens the embedded model."""
-        self._name = name
+        self.name = name  # in the settings
         self._settings = settings
         self._masker = masker
         self._base = base
@@ -61,11 +62,10 @@ class GroupModel:
 
     def _new_kit(self, key: str | None) -> ModelKit:
         settings = self._settings
-        provider: Provider = provider_for(settings, key)
         price = settings.price
         return ModelKit(
-            name=self._name,
-            provider=provider,
+            name=self.name,
+            provider=MaskedProvider(provider_for(settings, key), self._masker.lent_tree, self._masker.text),
             price=Price(
                 input=price.input if price else 0.0,
                 output=price.output if price else 0.0,
@@ -76,3 +76,26 @@ class GroupModel:
             context_tokens=settings.context_tokens,
             output_tokens=settings.output_tokens,
         )
+
+
+class GroupModels:
+    """The model of a group's turns and its aux model; where none is named, that of its turns serves as both."""
+
+    def __init__(self, blueprint: Blueprint, masker: Masker, *, base: Path) -> None:
+        """`base` is where relative `file:` references start."""
+        key = blueprint.embedded_key
+        self.main = self._aux = GroupModel(blueprint.model_name, blueprint.model, masker, base=base, embedded_key=key)
+        if blueprint.aux is not None and blueprint.aux_name != blueprint.model_name:
+            self._aux = GroupModel(blueprint.aux_name, blueprint.aux, masker, base=base, embedded_key=key)
+        self._assisted = blueprint.settings.approvals.assisted
+
+    @property
+    def adviser(self) -> Aux | None:
+        """The model that may answer before a person is asked; None where the group did not say so (APR-6)."""
+        return Aux(name=self._aux.name, kit=self._aux.kit) if self._assisted else None
+
+    async def leave(self) -> None:
+        """Release the connections that belong to the running loop."""
+        await self.main.leave()
+        if self._aux is not self.main:
+            await self._aux.leave()

@@ -108,6 +108,21 @@ class SuggestionView(msgspec.Struct, frozen=True, kw_only=True):
     approvals: int  # so many questions it would have spared
 
 
+class AssistedView(msgspec.Struct, frozen=True, kw_only=True):
+    """A call that the aux model let run without a person's word (APR-6)."""
+
+    id: str
+    group: str
+    turn: str
+    call: str
+    tool: str
+    effect: str
+    arguments: dict[str, Any]
+    what_may_happen: str
+    by: str  # assistant model NAME
+    at: str  # ISO 8601, UTC
+
+
 class Revoked(msgspec.Struct, frozen=True, kw_only=True):
     """What taking a grant back did."""
 
@@ -299,6 +314,10 @@ class GroupPort(Protocol):
 
     async def suggestions(self) -> tuple[SuggestionView, ...]:
         """Return grants for what was always approved, the most useful first."""
+        ...
+
+    async def assisted(self) -> tuple[AssistedView, ...]:
+        """Return the latest calls that the aux model let run without a person, newest first."""
         ...
 
     async def queue(self) -> tuple[Queued, ...]:

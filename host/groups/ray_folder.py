@@ -38,15 +38,19 @@ class RayFolder:
 
     def sweep(self) -> None:
         """End what an earlier host left in the folder and make it anew; raise ResourceBusy for somebody else's."""
-        left = self.processes()
-        kill(left)
-        psutil.wait_procs(left, timeout=KILL_SECONDS)
-        shutil.rmtree(self.path, ignore_errors=True)
+        self.remove()
         with contextlib.suppress(FileExistsError):
             self.path.mkdir(mode=0o700)
         facts = self.path.lstat()
         if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid():
             raise ResourceBusy(f"{self.path} belongs to somebody else; remove it and start again")
+
+    def remove(self) -> None:
+        """End what runs in the folder, and remove it."""
+        left = self.processes()
+        kill(left)
+        psutil.wait_procs(left, timeout=KILL_SECONDS)
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def _runs(self, process: psutil.Process) -> bool:
         with contextlib.suppress(psutil.Error, OSError):  # gone meanwhile, or not ours to look at

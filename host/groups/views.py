@@ -1,23 +1,37 @@
 """How events, turns and questions look from outside (the contract's JSON)."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from host.gate.standing import Suggestion
-from host.groups.port import ApprovalView, EventView, Found, GrantView, SuggestionView, TurnView
+from host.groups.port import ApprovalView, AssistedView, EventView, Found, GrantView, SuggestionView, TurnView
 from host.policy.grants import Scope, keys, kind_key
+from host.record.assisted import ApprovalAssisted
 from host.record.events import ApprovalAsked, GroupEvent
 from host.record.record import Record
 from host.record.rows import GrantRow, QuestionRow, TurnRow
 from memory.journal import Hit, Stored
+
+_View = TypeVar("_View")
 
 
 def instant(at_us: int) -> str:
     """Return microseconds since 1970 as ISO 8601 in UTC, to the millisecond."""
     moment = datetime.fromtimestamp(at_us / 1e6, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def without_lent(view: _View, lent: Callable[[Any], Any]) -> _View:
+    """Return what is shown of settings, servers and commands without lent values; what stands in the journal has none.
+
+    `lent` takes plain data and returns it without them, and as it is where there are none.
+    """
+    plain = msgspec.to_builtins(view)
+    masked = lent(plain)
+    return view if masked is plain else msgspec.convert(masked, type(view))
 
 
 def event_view(stored: Stored[GroupEvent]) -> EventView:
@@ -99,6 +113,25 @@ def suggestion_view(group: str, suggestion: Suggestion) -> SuggestionView:
         scope=suggestion.scope,
         covers=suggestion.keys,
         approvals=suggestion.approvals,
+    )
+
+
+def assisted_view(record: Record, group: str, row: QuestionRow) -> AssistedView | None:
+    """Return a call that the aux model let run, or None if its event is none of that kind."""
+    event = record.event(row.seq)
+    if not isinstance(event, ApprovalAssisted):
+        return None
+    return AssistedView(
+        id=row.id,
+        group=group,
+        turn=row.turn,
+        call=row.call,
+        tool=row.tool,
+        effect=event.effect.value,
+        arguments=event.arguments,
+        what_may_happen=event.what_may_happen,
+        by=row.answered_by,
+        at=instant(row.asked_us),
     )
 
 

@@ -2,9 +2,9 @@
 
 Everything a call does that a grant may cover is a `Part` with an exact key and, widening, the keys it lies under:
 `write:path:docs/a.txt` lies under `write:path:docs/` and `write:path:`, a host under its own name with subdomains, a
-command under itself with its sub-command. A grant is a set of keys. A call is covered when each of its parts is, by
-whatever grants together, or its kind. How parts come about from arguments is the gate's; what lasts and who revokes,
-the record's.
+command under itself and its options with other plain operands. A grant is a set of keys. A call is covered when each of
+its parts is, by whatever grants together, or its kind. How parts come about from arguments is the gate's; what lasts
+and who revokes, the record's.
 """
 
 import enum
@@ -23,7 +23,7 @@ class Scope(enum.StrEnum):
 
     ONCE = "once"  # this call
     TARGET = "target"  # this exact command, path, host or group, whenever it comes again
-    UNDER = "under"  # a folder and below, a command with its sub-command, a host with its subdomains
+    UNDER = "under"  # a folder and below, a command with other plain operands, a host with its subdomains
     KIND = "kind"  # this tool with this class of effect, on anything, in this group
 
 

@@ -50,6 +50,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     once_only: str = ""  # why it is asked about each time anew, as a rule's name; empty: it is not
     unclear: bool = False  # it cannot be told from the floor; always asked about, also by "let it run"
     crossing: str = ""  # what it would reach beyond a list of the settings, as a rule's name (BOX-6); empty: nothing
+    beyond: tuple[Part, ...] = ()  # each thing that it would reach there; may be what `parts` holds
+    together: tuple[Part, ...] = ()  # of a command that would reach beyond: each of `parts` with all of `beyond`
     bare: bool = False  # a program would run outside any sandbox (BOX-3)
     fits: Callable[[str], bool] = _fits_none  # whether a pattern of `deny_commands` fits one of its commands
 
@@ -58,6 +60,11 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
         """The key of its kind, see `host.policy.grants`."""
         return kind_key(self.tool, self.effect)
 
+    @property
+    def all_parts(self) -> tuple[Part, ...]:
+        """All that grants might have to cover, each once."""
+        return tuple(dict.fromkeys((*self.parts, *self.beyond)))
+
 
 class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     """What the policy says of a call."""
@@ -65,6 +72,7 @@ class Ruling(msgspec.Struct, frozen=True, kw_only=True):
     decision: Decision
     rule: str  # what decided: floor:NAME, tool:NAME, class:CLASS, default:CLASS, grant:ID, everything, …
     may_happen: str  # for the person who is asked
+    parts: tuple[Part, ...] = ()  # where a person is asked: what a wider answer would cover
 
 
 class Policy:
@@ -77,9 +85,13 @@ class Policy:
     def settings(self) -> PolicySettings:
         """Return the group's own settings as they stand, narrowed by the administrator."""
         now = self._now()
-        if not now.administrator.never_park:
-            return now.group
-        return msgspec.structs.replace(now.group, unattended="deny")
+        unattended = "deny" if now.administrator.never_park else now.group.unattended
+        everything = "ask" if now.administrator.never_let_run else now.group.everything
+        return msgspec.structs.replace(now.group, unattended=unattended, everything=everything)
+
+    def broken(self) -> bool:
+        """Say whether the settings cannot be acted on now, so that nothing of the group's own but a no counts."""
+        return bool(self._now().broken)
 
     def decide(self, call: Call, granted: Callable[[], Mapping[str, str]]) -> Ruling:
         """Return the ruling for `call`.
@@ -134,13 +146,30 @@ def _chosen(call: Call, now: PolicyNow, granted: Callable[[], Mapping[str, str]]
     # POL-9, and what cannot be told from it: for this once, whatever is granted or allowed
     if call.once_only:
         return _ruling(Decision.ASK, call.once_only, call)
-    # BOX-6: what lies beyond a list is a question, whatever the class
-    ruling = _ruling(Decision.ASK, call.crossing, call) if call.crossing else _own_word(call, now)
-    if ruling.decision is Decision.ALLOW:
-        return ruling  # a grant could but allow it too
-    # a list is crossed host by host: a grant of the kind was given for what is on it
-    grants = covering(call.parts, "" if call.crossing else call.kind, granted())
-    return _ruling(Decision.ALLOW, f"grant:{','.join(grants)}", call) if grants else ruling
+    own = _own_word(call, now)
+    allowed = own.decision is Decision.ALLOW
+    if allowed and not call.crossing:
+        return own  # a grant could but allow it too
+    standing = granted()
+    if call.together and not allowed and call.kind not in standing:
+        # Neither a yes to the command alone nor one to the host alone was a yes to this command with that host.
+        pair = covering(call.together, "", standing)
+        if not pair:
+            return _ruling(Decision.ASK, call.crossing, call, call.together)
+        return _ruling(Decision.ALLOW, f"grant:{','.join(pair)}", call)
+    grants = () if allowed else covering(call.parts, call.kind, standing)
+    left = () if allowed or grants else call.parts
+    # BOX-6: what lies beyond a list is a question, whatever the class. A list is crossed host by host: a grant of the
+    # kind was given for what is on it.
+    beside = {part: covering((part,), "", standing) for part in call.beyond}
+    uncovered = tuple(part for part, its_grants in beside.items() if not its_grants)
+    asked = tuple(dict.fromkeys((*left, *uncovered)))
+    if uncovered:
+        return _ruling(Decision.ASK, call.crossing, call, asked)
+    if not (allowed or grants):
+        return _ruling(own.decision, own.rule, call, asked)
+    used = dict.fromkeys((*grants, *(grant for its_grants in beside.values() for grant in its_grants)))
+    return _ruling(Decision.ALLOW, f"grant:{','.join(used)}", call)
 
 
 def _own_word(call: Call, now: PolicyNow) -> Ruling:
@@ -165,8 +194,9 @@ def _let_run(ruling: Ruling, call: Call, now: PolicyNow) -> Ruling:
     return ruling
 
 
-def _ruling(decision: Decision, rule: str, call: Call) -> Ruling:
-    return Ruling(decision=decision, rule=rule, may_happen=BARE if call.bare else MAY_HAPPEN[call.effect])
+def _ruling(decision: Decision, rule: str, call: Call, asked: tuple[Part, ...] | None = None) -> Ruling:
+    may_happen = BARE if call.bare else MAY_HAPPEN[call.effect]
+    return Ruling(decision=decision, rule=rule, may_happen=may_happen, parts=call.all_parts if asked is None else asked)
 
 
 def default_by_risk(effect: Effect, *, reversible: bool) -> Decision:

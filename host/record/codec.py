@@ -8,6 +8,8 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from host.record.argument_text import masked_arguments
+from host.record.assisted import ApprovalAssisted
 from host.record.events import (
     ApprovalAsked,
     ApprovalReopened,
@@ -66,6 +68,9 @@ class GroupCodec:
             plain = msgspec.msgpack.decode(body)
             masked = self._mask(plain)
             if masked != plain:
+                if isinstance(event, ResponseReceived):
+                    for call, asked in zip(masked["calls"], event.calls, strict=True):
+                        call["arguments"] = masked_arguments(asked.arguments, self._mask)  # JSON within the event
                 body = _ENCODER.encode(masked)
         return Encoded(kind=kind_of(event), turn=event.turn, body=body)
 
@@ -106,6 +111,7 @@ def words_of(event: GroupEvent) -> str:
             | CallRepeated()
             | ApprovalAsked()  # its arguments stand in call_started or in the response
             | ApprovalReopened()
+            | ApprovalAssisted()  # as those of a question
             | GrantGiven()  # its keys stand in the question
             | GrantRevoked()
             | TurnParked()

@@ -10,14 +10,10 @@ from typing import Any
 import msgspec
 
 from host.passport import Effect
+from host.record.assisted import ApprovalAssisted
+from host.record.event import Event
 from host.stops import Outcome, Reason
 from lanes.events import LaneReplaced, MessageDropped, MessagePlaced, MessageReleased
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
-    """What every event of a group has."""
-
-    turn: str = ""
 
 
 class GroupOpened(Event, frozen=True, kw_only=True, tag="group_opened"):
@@ -79,9 +75,9 @@ class TurnResumed(Event, frozen=True, kw_only=True, tag="turn_resumed"):
 class RequestSent(Event, frozen=True, kw_only=True, tag="request_sent"):
     """A request to a model is about to be sent. Its exact body is head + messages joined by commas + tail."""
 
-    step: int  # 0 for the wrap-up
+    step: int  # 0 for the wrap-up; for "assist" the one that asked for the call
     attempt: int
-    purpose: str  # step | wrap_up
+    purpose: str  # step | wrap_up | assist
     model: str
     url: str
     head: str  # content hashes of the parts
@@ -180,6 +176,10 @@ class CallFinished(Event, frozen=True, kw_only=True, tag="call_finished"):
     image: ImageSeen | None = None
 
 
+Intent = tuple[str, str]
+"""An effect and what it is on (APR-2)."""
+
+
 class CallRefused(Event, frozen=True, kw_only=True, tag="call_refused"):
     """A call did not run; `result` is what the model is told."""
 
@@ -191,6 +191,7 @@ class CallRefused(Event, frozen=True, kw_only=True, tag="call_refused"):
     reason: Reason
     result: str
     target: str = ""
+    intents: tuple[Intent, ...] = ()  # that were refused in its place, of single commands; none: effect and target
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -379,6 +380,7 @@ GroupEvent = (
     | ApprovalAsked
     | ApprovalReopened
     | ApprovalSettled
+    | ApprovalAssisted
     | GrantGiven
     | GrantRevoked
     | EgressConnection

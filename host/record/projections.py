@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from host.record.assisted import ApprovalAssisted
 from host.record.events import (
     ApprovalAsked,
     ApprovalReopened,
@@ -72,6 +73,7 @@ _START_CALL: Final = query("calls", "start")
 _FINISH_CALL: Final = query("calls", "finish")
 _REFUSE_CALL: Final = query("calls", "refuse")
 _ASK_QUESTION: Final = query("questions", "ask")
+_ASSIST_QUESTION: Final = query("questions", "assist")
 _REOPEN_QUESTION: Final = query("questions", "reopen")
 _SETTLE_QUESTION: Final = query("questions", "settle")
 _GIVE_GRANT: Final = query("grants", "give")
@@ -132,7 +134,7 @@ def apply(tx: Transaction, stored: Stored[GroupEvent]) -> None:
             _inference(tx, stored, event)
         case CallStarted() | CallFinished() | CallRefused():
             _call(tx, stored, event)
-        case ApprovalAsked() | ApprovalReopened() | ApprovalSettled():
+        case ApprovalAsked() | ApprovalReopened() | ApprovalSettled() | ApprovalAssisted():
             _question(tx, stored)
         case GrantGiven() | GrantRevoked():
             _grant(tx, stored)
@@ -205,10 +207,8 @@ def _call(tx: Transaction, stored: Stored[GroupEvent], event: CallStarted | Call
         case CallRefused():
             tx.execute(_REFUSE_CALL, (event.effect or "", event.target, event.reason, stored.seq, key))
             if event.stage == "policy" and event.reason in {Reason.POLICY_VIOLATION, Reason.APPROVAL_TIMEOUT}:
-                tx.execute(
-                    _ADD_REFUSED_INTENT,
-                    (event.turn, event.effect or "", event.target, event.reason, event.result),
-                )
+                for effect, target in event.intents or ((event.effect or "", event.target),):
+                    tx.execute(_ADD_REFUSED_INTENT, (event.turn, effect, target, event.reason, event.result))
 
 
 def _question(tx: Transaction, stored: Stored[GroupEvent]) -> None:
@@ -228,6 +228,9 @@ def _question(tx: Transaction, stored: Stored[GroupEvent]) -> None:
                     stored.seq,
                 ),
             )
+        case ApprovalAssisted(verdict="allowed") as allowed:  # what was passed is the person's question, if it comes
+            given = (allowed.approval, allowed.turn, allowed.call, allowed.tool, allowed.by, stored.at_us, stored.seq)
+            tx.execute(_ASSIST_QUESTION, given)
         case ApprovalReopened(approval=approval, expires_at=expires_at):
             tx.execute(_REOPEN_QUESTION, (expires_at, approval))
         case ApprovalSettled() as settled:

@@ -39,8 +39,10 @@ _CALLS_OF_TURN: Final = query("calls", "of_turn")
 _CALL_BY_KEY: Final = query("calls", "by_key")
 _QUESTION: Final = query("questions", "by_id")
 _QUESTION_OF_CALL: Final = query("questions", "of_call")
+_YES_TO: Final = query("questions", "yes_to")
 _WAITING_QUESTIONS: Final = query("questions", "waiting")
 _SETTLED_APPROVALS: Final = query("questions", "settled")
+_ASSISTED: Final = query("questions", "assisted")
 _STANDING_GRANTS: Final = query("grants", "standing")
 _GRANT: Final = query("grants", "by_id")
 _REFUSED_OF_TURN: Final = query("refused_intents", "of_turn")
@@ -249,6 +251,10 @@ class Record:
         """Return the latest question about a call."""
         return self._one(QuestionRow, _QUESTION_OF_CALL, (turn, call))
 
+    def yes_to(self, turn: str, call: str) -> QuestionRow | None:
+        """Return the question about a call that was answered with yes, by a person or the aux model."""
+        return self._one(QuestionRow, _YES_TO, (turn, call))
+
     def waiting_questions(self) -> list[QuestionRow]:
         """Return the questions without an answer, oldest first."""
         return self._all(QuestionRow, _WAITING_QUESTIONS)
@@ -256,6 +262,10 @@ class Record:
     def settled_approvals(self, limit: int) -> list[QuestionRow]:
         """Return the questions that people allowed or denied, newest first."""
         return self._all(QuestionRow, _SETTLED_APPROVALS, (limit,))
+
+    def assisted(self, limit: int) -> list[QuestionRow]:
+        """Return what the aux model let run without a person, newest first."""
+        return self._all(QuestionRow, _ASSISTED, (limit,))
 
     def grants(self) -> list[GrantRow]:
         """Return the standing answers that nobody took back, oldest first; some may have ended by themselves."""

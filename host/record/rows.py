@@ -86,7 +86,7 @@ class QuestionRow(msgspec.Struct, frozen=True):
     turn: str
     call: str
     tool: str
-    question: str  # approval | answer
+    question: str  # approval | answer | assisted (the aux model let it run, nobody was asked)
     state: str  # waiting | allowed | denied | answered | timed_out | withdrawn
     answered_by: str
     text: str

@@ -221,17 +221,27 @@ class Meters:
         return self._reserve(request_bytes, WRAP_UP_OUTPUT_TOKENS, _NOTHING)
 
     def _reserve(self, request_bytes: int, most_output_tokens: int, kept: Reservation) -> Reservation:
-        tokens_in = self.estimate_tokens(request_bytes)
+        return self._fitting(self.estimate_tokens(request_bytes), most_output_tokens, kept, self.price)
+
+    def reserve_beside(self, request_bytes: int, most_output_tokens: int, price: Price) -> Reservation:
+        """Return what an inference of another model beside the steps may use; raise Exhausted when it does not fit.
+
+        It is no step. How many bytes a token has was learnt of the turn's own model, so the cautious count is taken.
+        """
+        tokens_in = int(request_bytes / BYTES_PER_TOKEN) + 1
+        return self._fitting(tokens_in, most_output_tokens, self.kept_for_wrap_up, price)
+
+    def _fitting(self, tokens_in: int, most_output_tokens: int, kept: Reservation, price: Price) -> Reservation:
         by_tokens = self.limits.tokens - self.tokens - kept.tokens - tokens_in
         if by_tokens < LEAST_OUTPUT_TOKENS:
             raise Exhausted("tokens", f"the next inference does not fit the limit of {self.limits.tokens:.0f} tokens")
         output = int(min(most_output_tokens, by_tokens))
-        cost_left = self.limits.cost_usd - self.cost_usd - kept.cost_usd - self.price.cost_usd(tokens_in, 0)
-        if self.price.output > 0:
-            output = int(min(output, cost_left * 1e6 / self.price.output))
+        cost_left = self.limits.cost_usd - self.cost_usd - kept.cost_usd - price.cost_usd(tokens_in, 0)
+        if price.output > 0:
+            output = int(min(output, cost_left * 1e6 / price.output))
         if cost_left < 0 or output < min(LEAST_OUTPUT_TOKENS, most_output_tokens):
             raise Exhausted("cost_usd", f"the next inference does not fit the limit of {self.limits.cost_usd:g} USD")
-        return self._reservation(tokens_in, output)
+        return Reservation(tokens_in=tokens_in, max_output_tokens=output, cost_usd=price.cost_usd(tokens_in, output))
 
     def _reservation(self, tokens_in: int, output: int) -> Reservation:
         return Reservation(

@@ -12,6 +12,7 @@ from host.record.events import CallAsked, CallRefused, Noticed
 from host.record.record import Admit
 from host.stops import Reason
 from host.turn import repetition
+from host.turn.assisting import Assisting
 from host.turn.budget import Exhausted, Meters
 from host.turn.ending import Ending, Verdict
 from host.turn.kit import TurnKit
@@ -28,11 +29,12 @@ class Calling:
         self._state = state
         self._meters = meters
         self._admit = admit
+        self._adviser = None if kit.aux is None else Assisting(kit, kit.aux, state, meters, admit)
 
     async def run(self, step: Step, *, resumed: bool) -> None:
         """Run the open calls of `step`; raises Ending, Exhausted, Parked or AuditFailure."""
         calls = step.open_calls()
-        if len(calls) > 1 and self._all_differ(calls) and all(self._may_run_beside(asked) for asked in calls):
+        if len(calls) > 1 and self._all_differ(calls) and await self._may_run_side_by_side(calls):
             ends = await asyncio.gather(
                 *(self._call(asked, step.text, resumed=resumed) for asked in calls), return_exceptions=True
             )
@@ -42,7 +44,8 @@ class Calling:
             await self._judge_errors()
             return
         for asked in calls:
-            if repetition.repeats(asked, self._state):
+            # what was started before a restart was judged then, and is not to be reported as not run
+            if asked.call not in step.started and repetition.repeats(asked, self._state):
                 await self._refuse_repetition(asked)
             await self._call(asked, step.text, resumed=resumed)
             await self._judge_errors()
@@ -52,9 +55,12 @@ class Calling:
         """Identical calls are judged one after the other, or the third would run unseen (LOOP-1)."""
         return len({repetition.call_key(asked) for asked in calls}) == len(calls)
 
-    def _may_run_beside(self, asked: CallAsked) -> bool:
-        beside = self._kit.gate.may_run_beside(asked.tool, asked.arguments)
-        return beside and not repetition.repeats(asked, self._state)
+    async def _may_run_side_by_side(self, calls: list[CallAsked]) -> bool:
+        for asked in calls:
+            beside = await self._kit.gate.may_run_beside(asked.tool, asked.arguments)
+            if not beside or repetition.repeats(asked, self._state):
+                return False
+        return True
 
     async def _call(self, asked: CallAsked, doing: str, *, resumed: bool) -> None:
         started = self._state.started
@@ -88,9 +94,10 @@ class Calling:
     async def _within_time(self, requested: Requested, *, resumed: bool) -> Settled:
         """Pass the gate; the turn's seconds end the call, but none pass while a person is awaited."""
         clock = self._meters.clock
+        call = self._kit.gate.pass_call(requested, self._admit, clock, adviser=self._adviser, resumed=resumed)
         if self._meters.seconds_left() == float("inf"):
-            return await self._kit.gate.pass_call(requested, self._admit, clock, resumed=resumed)
-        passing = asyncio.ensure_future(self._kit.gate.pass_call(requested, self._admit, clock, resumed=resumed))
+            return await call
+        passing = asyncio.ensure_future(call)
         try:
             while not passing.done():
                 left = self._meters.seconds_left()

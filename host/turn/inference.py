@@ -15,15 +15,15 @@ import msgspec
 from host.context.conversation import Part
 from host.errors import ElisError, ModelUnavailable, ProtocolViolation, SecretMissing
 from host.ids import call_id
-from host.models.conversation import Arrived, AttemptError, Inference, Request
+from host.models.conversation import Arrived, AttemptError, Inference
 from host.models.retry import wait_before
-from host.record.events import AttemptFailed, CallAsked, GroupEvent, RequestSent, ResponseReceived
+from host.record.events import AttemptFailed, CallAsked, RequestSent, ResponseReceived
 from host.record.record import Admit
 from host.stops import Reason
 from host.turn.budget import Exhausted, Meters, Reservation
 from host.turn.kit import TurnKit
+from host.turn.requests import journaled
 from host.turn.state import TurnState
-from memory.journal import Unit
 
 STEP: Final = "step"
 WRAP_UP: Final = "wrap_up"
@@ -141,31 +141,20 @@ class Inferring:
         self._kit.drafts.add(self._turn, step, text)
 
     async def _journal_request(self, asked: Asked, attempt: int, tail: Part) -> bytes:
-        parts = (self._head, *asked.parts, tail)
-
-        def unit(unit: Unit[GroupEvent]) -> list[str]:
-            hashes = [part.content_hash or unit.body(part.data) for part in parts]
-            unit.append(
-                RequestSent(
-                    turn=self._turn,
-                    step=asked.step,
-                    attempt=attempt,
-                    purpose=asked.purpose,
-                    model=self._kit.model.name,
-                    url=self._kit.model.provider.url,
-                    head=hashes[0],
-                    messages=tuple(hashes[1:-1]),
-                    tail=hashes[-1],
-                    reserved_tokens=asked.reservation.tokens,
-                    reserved_cost_usd=asked.reservation.cost_usd,
-                )
-            )
-            return hashes
-
-        for part, content_hash in zip(parts, await self._kit.record.commit(unit, self._admit), strict=True):
-            part.content_hash = content_hash
-        request = Request(head=self._head.data, messages=tuple(part.data for part in asked.parts), tail=tail.data)
-        return request.body()
+        sent = RequestSent(
+            turn=self._turn,
+            step=asked.step,
+            attempt=attempt,
+            purpose=asked.purpose,
+            model=self._kit.model.name,
+            url=self._kit.model.provider.url,
+            head="",
+            messages=(),
+            tail="",
+            reserved_tokens=asked.reservation.tokens,
+            reserved_cost_usd=asked.reservation.cost_usd,
+        )
+        return await journaled(self._kit.record, (self._head, *asked.parts, tail), sent, self._admit)
 
     async def _answered(
         self, asked: Asked, attempt: int, inference: Inference, request_bytes: int, seconds: float

@@ -1,7 +1,7 @@
 """What a turn is given to work with: ports and settings, assembled once a group by the layer above."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Protocol
 
@@ -55,6 +55,13 @@ class ModelKit(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int
 
 
+class Aux(msgspec.Struct, frozen=True, kw_only=True):
+    """The aux model of a group, where it may answer before a person is asked (APR-6)."""
+
+    name: str  # the name in the settings
+    kit: Callable[[], Awaitable[ModelKit]]  # raises SecretMissing or SettingsError
+
+
 class TurnKit(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a turn uses. Times: `monotonic` seconds, `now` in the group's zone."""
 
@@ -74,3 +81,4 @@ class TurnKit(msgspec.Struct, frozen=True, kw_only=True):
     now: Callable[[], datetime]
     random: random.Random
     unrecorded: Callable[[str, str], None]  # takes turn and detail of a final event that the journal could not (TURN-2)
+    aux: Aux | None = None  # None: only people answer questions

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from typing import Final
 
+from host.context.assisting import CUT_FINISHES
 from host.context.conversation import Part
 from host.context.tail import BudgetLeft, tail
 from host.errors import AuditFailure, ElisError
@@ -27,7 +28,6 @@ from lanes.errors import StaleGeneration
 _LOG: Final = logging.getLogger(__name__)
 
 WINDOW_SHARE: Final = 0.8  # CTX-4: near the model's real window
-CUT_FINISHES: Final = frozenset({"length", "max_tokens"})  # how the two wire formats say that a reply was cut
 EMPTY_REPLY: Final = "Your reply was empty. Answer the person, or say plainly what is missing."
 
 

@@ -27,6 +27,7 @@ from host.record.events import (
 from host.stops import Reason
 
 NOT_RUN = "This call was not run: the turn ended before it."
+BROKEN_OFF = "The turn ended while this call ran: its outcome is unknown, it may have done its work or a part of it."
 
 
 class CallEnd(msgspec.Struct, frozen=True, kw_only=True):
@@ -101,12 +102,13 @@ class TurnState:
                 self.noticed.add(code)
                 if to != "person":
                     self.items.append(Notice(text))
-            case RequestSent():
+            # "assist" is between the gate and another model; the turn's own hears nothing of it (APR-6)
+            case RequestSent(purpose="step" | "wrap_up"):
                 self.open_request = event
-            case AttemptFailed(received=received):
+            case AttemptFailed(received=received, purpose="step" | "wrap_up"):
                 self.open_request = None
                 self.partial = received
-            case ResponseReceived():
+            case ResponseReceived(purpose="step" | "wrap_up"):
                 self._response(event)
             case CallStarted(call=call):
                 if step := self._step_of(call):
@@ -187,7 +189,7 @@ class TurnState:
         return [item for item in self.items if isinstance(item, Step)]
 
     def messages(self) -> list[Message]:
-        """Return the turn as a model sees it; calls without a result are said to be not run."""
+        """Return the turn as a model sees it; of a call without a result it is said whether it began."""
         said: list[Message] = []
         for item in self.items:
             if isinstance(item, Said):
@@ -201,7 +203,8 @@ class TurnState:
             shown: list[Picture] = []
             for asked in item.calls:
                 end = item.ends.get(asked.call)
-                text, ok = (end.text, end.ok) if end else (NOT_RUN, False)
+                unended = BROKEN_OFF if asked.call in item.started else NOT_RUN
+                text, ok = (end.text, end.ok) if end else (unended, False)
                 pictures = self._pictures(end)
                 shown += pictures
                 said.append(Result(provider_id=asked.provider_id, text=text, ok=ok, pictures=pictures))

@@ -36,7 +36,7 @@ def _call_lines(step: Step) -> list[str]:
         end = step.ends.get(asked.call)
         match end:
             case None:
-                outcome = "not run"
+                outcome = "begun, outcome unknown" if asked.call in step.started else "not run"
             case _ if end.ok:
                 outcome = "done"
             case _:

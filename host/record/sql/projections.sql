@@ -83,7 +83,7 @@ create table if not exists questions (
   turn text not null,
   call text not null,
   tool text not null,
-  question text not null, -- approval | answer
+  question text not null, -- approval | answer | assisted (the aux model let it run, nobody was asked)
   state text not null, -- waiting | allowed | denied | answered | timed_out | withdrawn
   answered_by text not null,
   text text not null,

@@ -12,6 +12,7 @@ import msgspec
 from host.config.live import PolicyNow
 from host.config.settings import GroupSettings, PolicySettings, SandboxSettings, SecretSettings
 from host.gate.desk import Desk
+from host.gate.judging import at_once
 from host.gate.pipeline import Gate, Places
 from host.gate.stages import Caller, Requested, Settled
 from host.gate.standing import Standing
@@ -22,6 +23,7 @@ from host.record.record import Record
 from host.record.rows import QuestionRow
 from host.tools.catalogue import tools_of
 from host.tools.jail import Jail
+from host.tools.local_files import LocalFiles
 from host.tools.sandbox import sandbox_from
 from host.tools.seen import SeenFiles
 from host.tools.tool import Scope, ToolResult
@@ -124,7 +126,7 @@ class GateStage:
         self.desk = Desk(self.record, timeout_seconds=self.timeout_seconds, fault=self.fault)
         self.jail = Jail.open(self.workspace, {})
         sandbox = sandbox_from(SandboxSettings(backend="none"), self.jail.roots)
-        self.places = Places(jail=self.jail, sandbox=sandbox, seen=SeenFiles())
+        self.places = Places(jail=LocalFiles(self.jail), sandbox=sandbox, seen=SeenFiles())
         self._gate: Gate | None = None
 
     def close(self) -> None:
@@ -144,6 +146,7 @@ class GateStage:
         if self._gate is None:
             self.desk.timeout_seconds = self.timeout_seconds
             self._gate = Gate(
+                judge=at_once,
                 tools=self.tools,
                 policy=Policy(lambda: PolicyNow(group=self.policy)),
                 standing=Standing(self.record),

@@ -9,7 +9,7 @@ import pytest
 
 from host.gate.pipeline import Places
 from host.stops import Reason
-from host.tools import outputs
+from host.tools import output_file
 from host.tools.outputs import Keeping, Plain
 from host.tools.tool import Receiver, Scope, ToolResult
 from tests.integration.gate.stage import GateStage, Words, Work
@@ -116,7 +116,7 @@ async def test_a_tool_that_needs_what_the_model_cannot_do_is_refused(stage: Gate
 
 
 @pytest.mark.clause("CTX-3")
-def test_kept_outputs_are_bounded_and_nothing_else_is_removed(stage: GateStage) -> None:
+async def test_kept_outputs_are_bounded_and_nothing_else_is_removed(stage: GateStage) -> None:
     """The oldest go first; a file that somebody put there stays."""
     folder: Path = stage.workspace / "outputs"
     folder.mkdir()
@@ -124,12 +124,12 @@ def test_kept_outputs_are_bounded_and_nothing_else_is_removed(stage: GateStage) 
     (folder / ".elis-tmp-left").write_text("of a process that was killed")
     os.utime(folder / ".elis-tmp-left", (0, 0))
     places: Places = stage.places
-    for number in range(outputs.FILES + 2):
+    for number in range(output_file.FILES + 2):
         with Keeping(places.jail, name=f"t1-1.{number}.txt", limit_bytes=10, stream=Plain()) as keeping:
             keeping.feed("more than ten bytes")
-            assert keeping.finish() is not None
+            assert await keeping.finish() is not None
         os.utime(folder / f"t1-1.{number}.txt", (number, number))
     names = {path.name for path in folder.iterdir()}
-    assert len(names) == outputs.FILES + 1
+    assert len(names) == output_file.FILES + 1
     assert "mine.txt" in names
     assert not names & {"t1-1.0.txt", "t1-1.1.txt"}

@@ -6,6 +6,7 @@ import io
 import json
 import tarfile
 import zipfile
+from collections.abc import Mapping
 
 from tests.integration.browser.world import Site, answer
 
@@ -13,8 +14,18 @@ INDEX = "https://index.example.org/simple/"
 FILES = "https://files.example.net"
 
 
-def wheel(name: str, version: str, text: str, needs: tuple[str, ...] = (), script: str = "") -> bytes:
-    """Return a wheel with one module `name`, which holds `text`, and a program of that name that runs `script`."""
+def wheel(
+    name: str,
+    version: str,
+    text: str,
+    needs: tuple[str, ...] = (),
+    script: str = "",
+    also: Mapping[str, str] | None = None,
+) -> bytes:
+    """Return a wheel with one module `name`, which holds `text`, and a program `script` that runs it.
+
+    `also` are further files, wherever their paths lead.
+    """
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
     metadata += "".join(f"Requires-Dist: {need}\n" for need in needs)
@@ -23,6 +34,7 @@ def wheel(name: str, version: str, text: str, needs: tuple[str, ...] = (), scrip
         f"{info}/METADATA": metadata,
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/top_level.txt": f"{name}\n",
+        **(also or {}),
     }
     if script:
         files[f"{info}/entry_points.txt"] = f"[console_scripts]\n{script} = {name}:main\n"
@@ -36,9 +48,32 @@ def wheel(name: str, version: str, text: str, needs: tuple[str, ...] = (), scrip
 
 def source(name: str, version: str, setup: str) -> bytes:
     """Return a source distribution whose setup.py is `setup`."""
+    return _packed(name, version, {"setup.py": setup})
+
+
+_BACKEND = """
+import pathlib
+
+def build_wheel(folder, settings=None, metadata=None):
+    pathlib.Path("/workspace/ran").touch()
+    raise SystemExit("I ran")
+
+def get_requires_for_build_wheel(settings=None):
+    pathlib.Path("/workspace/ran").touch()
+    raise SystemExit("I ran")
+"""
+
+
+def built_by_itself(name: str, version: str) -> bytes:
+    """Return a source distribution that brings what builds it, a program that says that it ran."""
+    project = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    return _packed(name, version, {"pyproject.toml": project, "backend.py": _BACKEND})
+
+
+def _packed(name: str, version: str, files: Mapping[str, str]) -> bytes:
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:gz") as archive:
-        for path, text in {"setup.py": setup, "PKG-INFO": f"Name: {name}\nVersion: {version}\n"}.items():
+        for path, text in {**files, "PKG-INFO": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"}.items():
             entry = tarfile.TarInfo(f"{name}-{version}/{path}")
             entry.size = len(text.encode())
             archive.addfile(entry, io.BytesIO(text.encode()))

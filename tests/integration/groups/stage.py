@@ -15,6 +15,7 @@ from host.groups.blueprint import Blueprint
 from host.groups.group import Group
 from host.groups.port import ApprovalView, EventView, Placement, Say
 from host.tools.egress import Outside
+from host.vault.masking import Masker
 from tests.scripted_model import ScriptedModel
 
 BOUND = 20.0  # seconds; the one bound on every wait
@@ -31,7 +32,9 @@ class Stage:
     secrets: dict[str, SecretSettings] = dataclasses.field(default_factory=dict)
     servers: dict[str, ServerSettings] = dataclasses.field(default_factory=dict)
     faults: str = ""
+    aux: ModelSettings | None = None  # the model named "small", for questions that come before a person's
     outside: Outside | None = None  # the world that its egress proxy reaches
+    masker: Masker | None = None  # that a log uses too
     _group: Group | None = None
 
     @property
@@ -57,12 +60,15 @@ class Stage:
                     settings=self.settings,
                     model_name="main",
                     model=msgspec.structs.replace(model, **self.model_changes),
+                    aux_name="" if self.aux is None else "small",
+                    aux=self.aux,
                     embedded_key="",
                     secrets=self.secrets,
                     servers=self.servers,
                     faults=self.faults,
                     administrator_file=str(self.administrator),
                 ),
+                self.masker,
                 outside=self.outside,
             )
             self._group.resume()

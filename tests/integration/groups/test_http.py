@@ -4,66 +4,23 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from host.config.settings import GroupSettings, PolicySettings, SandboxSettings, SecretSettings
-from host.groups.port import EventView
+from host.config.settings import SecretSettings
 from host.passport import Decision
-from host.tools.egress import Outside
-from tests.integration.browser.world import ADDRESS, Site, World, answer, certified
+from tests.integration.browser.world import ADDRESS, answer
+from tests.integration.groups.outside import LISTED, UNLISTED, Out, outside
 from tests.integration.groups.stage import Stage
 from tests.scripted_model import Call, Reply
-
-LISTED = "https://api.example.org/"
-UNLISTED = "https://other.example.com/"
-
-
-class Out(NamedTuple):
-    """A group in a small world."""
-
-    stage: Stage
-    world: World
-    site: Site
-
-    def settle(self, policy: dict[str, Decision] | None = None, **changes: Any) -> None:
-        """Set what the group may do; the list holds example.org."""
-        self.stage.settings = GroupSettings(
-            policy=PolicySettings(choices=policy or {}, **changes), sandbox=SandboxSettings(network=("example.org",))
-        )
-
-    async def ask(self, *calls: Call) -> EventView:
-        """Let the model make these calls in one step, and return how the turn ended."""
-        self.stage.model.script(Reply(calls=calls), Reply(text="done"))
-        return await self.stage.ask()
-
-    async def result(self, turn: str, number: int = 0) -> dict[str, Any]:
-        """Return a finished or refused call of a turn."""
-        kinds = {"call_finished", "call_refused"}
-        return [event.data for event in await self.stage.group.turn_events(turn) if event.kind in kinds][number]
-
-    async def connections(self, turn: str) -> list[dict[str, Any]]:
-        """Return the connections of a turn."""
-        return [e.data for e in await self.stage.group.turn_events(turn) if e.kind == "egress_connection"]
 
 
 @pytest.fixture
 def out(stage: Stage, tmp_path: Path) -> Iterator[Out]:
     """A group that may reach example.org in a world that has other.example.com too."""
-    server, trust, certificate = certified(tmp_path, "*.example.org", "other.example.com")
-    with World() as world:
-        site = Site()
-        world.serve(443, site.handle, server)
-        world.serve(80, site.handle)
-        world.names |= {"api.example.org": [ADDRESS], "www.example.org": [ADDRESS], "other.example.com": [ADDRESS]}
-        stage.outside = Outside(network=world.network(), trust=lambda: trust)
-        stage.workspace.mkdir(parents=True)
-        (stage.workspace / "ca.pem").write_bytes(certificate.read_bytes())
-        made = Out(stage, world, site)
-        made.settle()
+    with outside(stage, tmp_path) as made:
         yield made
-        stage.close()
 
 
 @pytest.mark.clause("PASS-3", "PASS-4", "BOX-2")
@@ -235,11 +192,19 @@ async def test_a_redirect_is_followed_to_listed_hosts_only_and_takes_no_header_t
     }
     ended = await out.ask(Call("http", {"url": LISTED, "headers": {"Authorization": "Bearer x", "Accept": "text/x"}}))
     result = (await out.result(ended.turn))["result"]
-    assert "followed 302 to https://www.example.org/two\nfollowed 301 to https://www.example.org/three" in result
-    assert "the redirect was not followed: other.example.com is not listed in [groups.main.sandbox] network" in result
+    own, words = result.split("⟦", 1)
+    assert own.splitlines()[1:] == [
+        "followed a redirect (302)",
+        "the headers of the call were not sent there: they are for the host that it named",
+        "followed a redirect (301)",
+        "the redirect was not followed: the host of its location is not listed in [groups.main.sandbox] network; call "
+        "http with it to ask",
+    ]
+    assert "redirected to https://www.example.org/two\nredirected to https://www.example.org/three\n" in words
+    assert "location: https://other.example.com/four" in words
     assert [seen.headers["host"] for seen in out.site.seen] == ["api.example.org", *["www.example.org"] * 2]
     assert [seen.headers.get("authorization") for seen in out.site.seen] == ["Bearer x", None, None]
-    assert {seen.headers["accept"] for seen in out.site.seen} == {"text/x"}
+    assert [seen.headers["accept"] for seen in out.site.seen] == ["text/x", "*/*", "*/*"]
 
 
 @pytest.mark.parametrize(
@@ -304,10 +269,11 @@ async def test_a_request_that_would_be_another_one_is_not_sent(out: Out, argumen
     assert out.site.seen == []
 
 
-async def test_a_name_that_leads_inside_fails_the_call_with_the_reason(out: Out) -> None:
-    """A listed name, and a private address behind it."""
+@pytest.mark.parametrize("scheme", ["https", "http"])
+async def test_a_name_that_leads_inside_fails_the_call_with_the_reason(out: Out, scheme: str) -> None:
+    """A listed name, and a private address behind it; over plain http the proxy's own word is known by its mark."""
     out.world.names["api.example.org"] = ["10.0.0.7"]
-    ended = await out.ask(Call("http", {"url": LISTED}))
+    ended = await out.ask(Call("http", {"url": LISTED.replace("https", scheme)}))
     assert (await out.result(ended.turn))["result"] == (
         "the connection was not carried: api.example.org leads to 10.0.0.7, which is no public address"
     )

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,9 +54,9 @@ def run(command: str) -> Call:
     return Call("shell", {"command": command})
 
 
-@pytest.fixture
-def shop(stage: Stage, tmp_path: Path) -> Iterator[Shop]:
-    """A group that may install `fruit`, and an index that has it."""
+@contextmanager
+def opened(stage: Stage, tmp_path: Path) -> Generator[Shop]:
+    """Give a group that may install `fruit`, and an index that has it."""
     server, trust, _ = certified(tmp_path, "*.example.org", "*.example.net")
     with World() as world:
         site = Site()
@@ -70,6 +71,13 @@ def shop(stage: Stage, tmp_path: Path) -> Iterator[Shop]:
         stage.close()
 
 
+@pytest.fixture
+def shop(stage: Stage, tmp_path: Path) -> Iterator[Shop]:
+    """A group that may install `fruit`, and an index that has it."""
+    with opened(stage, tmp_path) as made:
+        yield made
+
+
 @pytest.mark.clause("PATH-3", "PASS-3")
 async def test_a_listed_package_and_what_it_needs_are_there_for_python3_and_the_journal_has_their_hashes(
     shop: Shop,
@@ -80,7 +88,10 @@ async def test_a_listed_package_and_what_it_needs_are_there_for_python3_and_the_
     seed = shop.shelf.release("seed", "1.0", "KIND = 'apple'\n")
     installed, ran = await shop.calls(install("fruit"), run("python3 -c 'import fruit; fruit.main()' && grow"))
     assert installed["effect"] == "execute"
-    assert installed["result"].splitlines()[1:] == [f"fruit 1.2 sha256:{fruit}", f"seed 1.0 sha256:{seed}"]
+    own, begins, *lines, _ = installed["result"].splitlines()
+    assert own == "fruit is installed; python3 in shell finds it."
+    assert "from the package index" in begins
+    assert lines == [f"fruit 1.2 sha256:{fruit}", f"seed 1.0 sha256:{seed}"]
     assert ran["result"] == "exit code 0\ngrown from apple\ngrown from apple"
     assert {host for host, _ in shop.world.dialled} == {ADDRESS}
     assert set(shop.world.lookups) == {"index.example.org", "files.example.net"}
@@ -168,11 +179,11 @@ async def test_the_list_narrows_versions_and_what_was_asked_for_earlier_keeps_it
     (first,) = await shop.calls(install("fruit"))
     shop.shelf.release("fruit", "1.5", "KIND = '1.5'\n")
     (second, outside) = await shop.calls(install("nut"), install("fruit==2.0"))
-    assert first["result"].startswith("fruit 1.0 is installed")
-    assert second["result"].endswith("\n1 more are as they were.")
+    assert "\nfruit 1.0 sha256" in first["result"]
+    assert "\n1 more are as they were.\n" in second["result"]
     assert not outside["ok"]
     (third,) = await shop.calls(install("fruit>1"))
-    assert third["result"].startswith("fruit 1.5 is installed")
+    assert "\nfruit 1.5 sha256" in third["result"]
 
 
 @pytest.mark.clause("PATH-3", "STOP-1")

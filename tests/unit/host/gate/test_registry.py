@@ -1,5 +1,6 @@
 """The first stage of the gate: tools by name, arguments by schema."""
 
+import asyncio
 from typing import Any, Final
 
 import msgspec
@@ -7,6 +8,7 @@ import pytest
 
 from host.config.settings import GroupSettings
 from host.errors import Unsupported
+from host.gate.judging import at_once
 from host.gate.registry import Registry, target_of
 from host.gate.stages import Caller, Refusal, Requested
 from host.stops import Reason
@@ -25,7 +27,7 @@ def asked(tool: str, arguments: str) -> Requested:
 def refusal(tool: str, arguments: str) -> Refusal:
     """The refusal of a call."""
     with pytest.raises(Refusal) as caught:
-        Registry(TOOLS).resolve(asked(tool, arguments))
+        asyncio.run(Registry(TOOLS, at_once).resolve(asked(tool, arguments)))
     return caught.value
 
 
@@ -67,9 +69,9 @@ def test_a_mask_is_no_argument() -> None:
 @pytest.mark.clause("REC-6")
 def test_equal_calls_have_equal_bytes_and_handles_stay_in_place() -> None:
     """The order of fields makes no difference; a handle is not resolved here."""
-    registry = Registry(TOOLS)
-    one = registry.resolve(asked("write_file", '{"path": "a", "content": "«secret:k»"}'))
-    other = registry.resolve(asked("write_file", '{"content":"«secret:k»","path":"a"}'))
+    registry = Registry(TOOLS, at_once)
+    one = asyncio.run(registry.resolve(asked("write_file", '{"path": "a", "content": "«secret:k»"}')))
+    other = asyncio.run(registry.resolve(asked("write_file", '{"content":"«secret:k»","path":"a"}')))
     assert one.canonical == other.canonical
     assert "«secret:k»".encode() in one.canonical
     assert one.arguments == other.arguments
@@ -123,4 +125,4 @@ class _Changed:
 def test_a_tool_without_a_complete_passport_cannot_be_registered(changes: dict[str, Any], said: str) -> None:
     """What a passport leaves open or contradicts is refused when the group is opened."""
     with pytest.raises(Unsupported, match=said):
-        Registry({"read_file": _Changed(**changes)})
+        Registry({"read_file": _Changed(**changes)}, at_once)

@@ -11,12 +11,15 @@ from host.policy.leak import leak_of
 NETWORK = {"network": ["example.org"]}
 
 
-def leak(policy: dict[str, Any], sandbox: dict[str, Any]) -> str:
-    """Return the setting that closes the way of a group with these settings; nothing where none is open."""
+def leak(
+    policy: dict[str, Any], sandbox: dict[str, Any], servers: tuple[str, ...] = (), granted: tuple[str, ...] = ()
+) -> str:
+    """Return what closes the way of a group with these settings and grants; nothing where none is open."""
     switches = {name: policy[name] for name in policy if name == "everything"}
     choices = {name: policy[name] for name in policy if name != "everything"}
     settings = msgspec.convert({"policy": {"choices": choices, **switches}, "sandbox": sandbox}, GroupSettings)
-    found = leak_of("main", settings, settings.policy)
+    grants = {key: f"g{number}" for number, key in enumerate(granted)}
+    found = leak_of("main", settings, settings.policy, servers=servers, granted=grants)
     return found.closes if found else ""
 
 
@@ -38,11 +41,58 @@ def leak(policy: dict[str, Any], sandbox: dict[str, Any]) -> str:
         ({"everything": "allow", "read": "deny"}, NETWORK, ""),
         ({"send": "allow"}, {"backend": "none"}, '[groups.main.policy] send = "ask"'),
         ({"shell": "allow"}, {"backend": "none"}, ""),
+        ({}, {"backend": "ssh"}, ""),
+        ({"shell": "allow"}, {"backend": "ssh"}, '[groups.main.policy] shell = "ask"'),
+        ({"send": "allow"}, {"backend": "ssh"}, '[groups.main.policy] send = "ask"'),
+        ({"everything": "allow"}, {}, '[groups.main.policy] everything = "ask"'),
+        (
+            {"send": "allow", "shell": "allow"},
+            {"backend": "ssh"},
+            '[groups.main.policy] send = "ask" and [groups.main.policy] shell = "ask"',
+        ),
     ],
 )
 def test_the_way_is_named_with_what_closes_it(policy: dict[str, Any], sandbox: dict[str, Any], closes: str) -> None:
     """Three things together make it; taking one away closes it."""
     assert leak(policy, sandbox) == closes
+
+
+@pytest.mark.clause("POL-8")
+@pytest.mark.parametrize(
+    ("policy", "closes"),
+    [
+        ({}, ""),
+        ({"hub__post": "allow"}, '[groups.main.policy] hub__post = "ask"'),
+        ({"hub__post": "allow", "destroy": "deny"}, ""),
+        ({"other__post": "allow"}, ""),
+        ({"destroy": "allow"}, '[groups.main.policy] destroy = "ask"'),
+    ],
+)
+def test_tools_of_tool_servers_are_a_way_out(policy: dict[str, Any], closes: str) -> None:
+    """What they tell comes from outside, and what they are told leaves; no network of the group is needed."""
+    assert leak(policy, {}, servers=("hub",)) == closes
+
+
+@pytest.mark.clause("POL-8")
+@pytest.mark.parametrize(
+    ("key", "policy", "sandbox", "open_"),
+    [
+        ("kind:http:send", {}, NETWORK, True),
+        ("kind:http:send", {}, {}, False),
+        ("kind:http:send", {"send": "deny"}, NETWORK, False),
+        ("kind:shell:execute", {}, NETWORK, True),
+        ("kind:shell:execute", {}, {}, False),
+        ("kind:hub__post:destroy", {}, {}, True),
+        ("kind:read_file:read", {}, NETWORK, False),
+        ("send:host:.example.org", {}, {}, True),
+        ("execute:command:make all", {}, NETWORK, False),
+    ],
+)
+def test_a_standing_answer_can_open_the_way(
+    key: str, policy: dict[str, Any], sandbox: dict[str, Any], open_: bool
+) -> None:
+    """And is what has to be taken back."""
+    assert leak(policy, sandbox, servers=("hub",), granted=(key,)) == ("elis grants main --revoke g0" if open_ else "")
 
 
 @pytest.mark.clause("POL-8")

@@ -205,10 +205,24 @@ def test_what_always_asks_asks_whatever_is_chosen_and_granted(choices: dict[str,
 def test_going_beyond_a_list_asks_unless_a_grant_stands_beside_it() -> None:
     """Also where the class is allowed."""
     host = Part(exact="host:api.example.org")
-    beyond = call(effect=Effect.READ, crossing="unlisted-host", parts=(host,))
+    beyond = call(effect=Effect.READ, crossing="unlisted-host", parts=(host,), beyond=(host,))
     assert ruled(beyond, {"read": ALLOW}).rule == "unlisted-host"
     assert ruled(beyond, granted={host.exact: "g"}).decision is ALLOW
     assert ruled(beyond, granted={beyond.kind: "g"}).decision is ASK
+
+
+@pytest.mark.clause("BOX-6")
+def test_what_is_asked_is_what_neither_the_settings_nor_a_grant_let_through() -> None:
+    """A command and the hosts that it names are covered each by its own; the question holds the rest."""
+    one, other = Part(exact="execute:host:one.example"), Part(exact="execute:host:other.example")
+    what = call("shell", Effect.EXECUTE, crossing="unlisted-host", parts=(PUSH,), beyond=(one, other))
+    assert ruled(what).parts == (PUSH, one, other)
+    assert ruled(what, {"shell": ALLOW}).parts == (one, other)
+    assert ruled(what, granted={what.kind: "k", one.exact: "g"}).parts == (other,)
+    command_only = ruled(what, granted={one.exact: "g", other.exact: "h"})
+    assert (command_only.rule, command_only.parts) == ("default:execute", (PUSH,))
+    all_granted = ruled(what, granted={PUSH.exact: "p", one.exact: "g", other.exact: "g"})
+    assert (all_granted.decision, all_granted.rule) == (ALLOW, "grant:p,g")
 
 
 @pytest.mark.clause("BOX-3")
