@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from host.config.home import Home
-from host.config.settings import ModelSettings, Settings
+from host.config.settings import GroupSettings, ModelSettings, ServerSettings, Settings
 from host.errors import SettingsError
 from host.faults import VARIABLE as FAULTS_VARIABLE
 from host.groups.blueprint import Blueprint
@@ -32,13 +32,19 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
 
     def of_group(self, name: str, settings: Settings) -> ModelSettings:
         """Return the model of a group; raise SettingsError."""
+        return self._named(name, "model", settings.groups[name].model, settings)
+
+    def aux_of_group(self, name: str, settings: Settings) -> ModelSettings | None:
+        """Return the aux model of a group, None where it names none; raise SettingsError."""
+        aux = settings.groups[name].aux_model
+        return None if aux is None else self._named(name, "aux_model", aux, settings)
+
+    def _named(self, group: str, key: str, named: str, settings: Settings) -> ModelSettings:
         table = self.table(settings)
-        model = table.get(settings.groups[name].model)
+        model = table.get(named)
         if model is None:
             known = ", ".join(table) or "none"
-            raise SettingsError(
-                f"[groups.{name}] model = {settings.groups[name].model!r} is no entry of [models]; there are: {known}"
-            )
+            raise SettingsError(f"[groups.{group}] {key} = {named!r} is no entry of [models]; there are: {known}")
         return model
 
     def need_embedded(self, settings: Settings) -> bool:
@@ -46,7 +52,8 @@ class Models(msgspec.Struct, frozen=True, kw_only=True):
         table = self.table(settings)
         return any(
             model is not None and model.provider == "embedded"
-            for model in (table.get(group.model) for group in settings.groups.values())
+            for group in settings.groups.values()
+            for model in (table.get(group.model), table.get(_aux_in_use(group)))
         )
 
 
@@ -54,23 +61,41 @@ def blueprint_for(
     name: str, home: Home, settings: Settings, models: Models, embedded_url: str, embedded_key: str
 ) -> Blueprint:
     """Return what the process of group `name` needs; raise SettingsError."""
-    model = models.of_group(name, settings)
-    if model.provider == "embedded":
-        model = msgspec.structs.replace(model, base_url=embedded_url)
+    aux = models.aux_of_group(name, settings)
     return Blueprint(
         name=name,
         root=str(home.group(name).root),
         run=str(home.run),
-        settings=settings.groups[name],
+        settings=_placed(settings.groups[name]),
         model_name=settings.groups[name].model,
-        model=model,
+        model=_reached(models.of_group(name, settings), embedded_url),
+        aux_name=settings.groups[name].aux_model or "",
+        aux=None if aux is None else _reached(aux, embedded_url),
         embedded_key=embedded_key,
         secrets=settings.secrets,
         reserved=reserved(settings, models),
         faults=faults_text(os.environ),
-        servers={server: entry for server, entry in settings.mcp.items() if name in entry.groups},
+        servers=servers_of(name, settings),
         settings_file=str(home.settings),
     )
+
+
+def _aux_in_use(group: GroupSettings) -> str:
+    """Return the aux model where something is asked of it, else the group's own."""
+    return group.aux_model if group.aux_model and group.approvals.assisted else group.model
+
+
+def _placed(group: GroupSettings) -> GroupSettings:
+    """Return the group's settings with its folders where they are: what becomes a link later on is not followed."""
+    folders = {
+        name: msgspec.structs.replace(folder, path=os.path.realpath(folder.path))
+        for name, folder in group.folders.items()
+    }
+    return msgspec.structs.replace(group, folders=folders)
+
+
+def _reached(model: ModelSettings, embedded_url: str) -> ModelSettings:
+    return msgspec.structs.replace(model, base_url=embedded_url) if model.provider == "embedded" else model
 
 
 def reserved(settings: Settings, models: Models) -> tuple[str, ...]:
@@ -90,3 +115,8 @@ def secret_references(settings: Settings, models: Models) -> dict[str, str]:
 def faults_text(environment: Mapping[str, str]) -> str:
     """Return what is armed from outside."""
     return environment.get(FAULTS_VARIABLE, "")
+
+
+def servers_of(name: str, settings: Settings) -> dict[str, ServerSettings]:
+    """Return the tool servers whose entries name a group."""
+    return {server: entry for server, entry in settings.mcp.items() if name in entry.groups}

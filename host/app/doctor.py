@@ -5,6 +5,7 @@ where the embedded model is used, that model's process. What a look itself stumb
 """
 
 import asyncio
+import contextlib
 import importlib.util
 import os
 import shutil
@@ -23,6 +24,7 @@ import httpx2
 import msgspec
 
 from host.app import model_trial
+from host.app.blueprints import servers_of
 from host.app.reading import read_settings
 from host.app.site import site_of
 from host.config.edge import parse_listen
@@ -90,7 +92,8 @@ def check(home: Home) -> list[Finding]:
         *_groups(home),
         *_tool_servers(home),
         *_sandboxes(settings),
-        *_leaks(settings),
+        *_leaks(home, settings),
+        *_assisted(settings),
         *_time_zones(settings),
         *_journals(home),
         *(
@@ -291,16 +294,40 @@ def _group(home: Home, view: GroupView) -> Finding:
     return Finding(name=f"group {view.name}", ok=not failed, detail=detail, fix=fix if failed else "")
 
 
-def _leaks(settings: Settings) -> list[Finding]:
-    """Name the ways on which private data could leave without a question (POL-8); a choice, and no fault."""
-    found = {name: leak_of(name, group, group.policy) for name, group in settings.groups.items()}
-    return [Finding(name=f"leak path {name}", ok=True, detail=leak.text) for name, leak in found.items() if leak]
+def _leaks(home: Home, settings: Settings) -> list[Finding]:
+    """Name the ways on which private data could leave without a question (POL-8); a choice, and no fault.
+
+    The settings tell what they open; the standing answers of a group only the running host knows.
+    """
+    found = {
+        name: leak_of(name, group, group.policy, servers=servers_of(name, settings))
+        for name, group in settings.groups.items()
+    }
+    texts = {name: leak.text if leak else "" for name, leak in found.items()}
+    if home.holder() is not None:
+        with contextlib.suppress(ElisError, httpx2.HTTPError, msgspec.MsgspecError, OSError):  # told as a finding above
+            texts |= {view.name: view.leak for view in _running_groups(home) if view.name in texts and view.leak}
+    return [Finding(name=f"leak path {name}", ok=True, detail=text) for name, text in texts.items() if text]
+
+
+def _assisted(settings: Settings) -> list[Finding]:
+    """Name the groups where a model may answer before a person (APR-6); a choice, and no fault."""
+    return [
+        Finding(
+            name=f"assisted approvals {name}",
+            ok=True,
+            detail=f"the model {group.aux_model or group.model} may let small things run unasked;"
+            " `elis approvals --assisted` lists them",
+        )
+        for name, group in settings.groups.items()
+        if group.approvals.assisted
+    ]
 
 
 def _sandboxes(settings: Settings) -> list[Finding]:
     """Look at every back end that a group uses, by a trial command."""
     groups = [group.sandbox for group in settings.groups.values()] or [SandboxSettings()]
-    used = {f"{chosen.backend} {chosen.image}".strip(): chosen for chosen in groups}
+    used = {f"{chosen.backend} {chosen.image or chosen.host} {chosen.root}".strip(): chosen for chosen in groups}
     return [_looked(f"sandbox {name}", partial(_sandbox, chosen)) for name, chosen in used.items()]
 
 

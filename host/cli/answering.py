@@ -12,7 +12,7 @@ from host.cli import views
 from host.cli.asking import RECONNECT_SECONDS, Patience
 from host.cli.call import Call, HomeOption, JsonOption, print_json
 from host.cli.client import USAGE, Api, Failure, group_path, path_of
-from host.groups.port import ApprovalView, EventView, GrantView, Revoked, Settlement, SuggestionView
+from host.groups.port import ApprovalView, AssistedView, EventView, GrantView, Revoked, Settlement, SuggestionView
 from host.stops import Reason
 
 _PAGE: Final = 1000
@@ -88,11 +88,21 @@ def approvals(
     context: typer.Context,
     *,
     suggest: Annotated[bool, typer.Option("--suggest", help="Propose grants for what was always approved.")] = False,
+    assisted: Annotated[
+        bool, typer.Option("--assisted", help="List what aux models let run without a person, the latest first.")
+    ] = False,
     json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """List the questions that wait for an answer; with --suggest the grants that would have spared some."""
+    """List the questions that wait for an answer; with --suggest the grants that would have spared some.
+
+    With --assisted what the aux model let run without a question.
+    """
     call = Call(context, json=json, home=home)
+    if assisted:
+        let_through = call.run(lambda api: api.get("/assisted", tuple[AssistedView, ...]))
+        call.print(let_through, lambda out: views.assisted(out, let_through))
+        return
     if suggest:
         found = call.run(lambda api: api.get("/suggestions", tuple[SuggestionView, ...]))
         call.print(found, lambda out: views.suggestions(out, found))

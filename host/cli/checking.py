@@ -13,6 +13,7 @@ from host.config.live import PolicyNow
 from host.config.settings import PolicySettings
 from host.gate.checking import Checked, Verdict, check
 from host.policy.policy import Policy
+from host.policy.shell.analysis import analyse
 
 EXIT_CODES: Final = {Verdict.ALLOW: 0, Verdict.ASK: 2, Verdict.DENY: 3, Verdict.FLOOR: 4}
 
@@ -54,7 +55,7 @@ def check_command(  # noqa: PLR0913 - one command with its options
     if defaults:
         policy = Policy(lambda: PolicyNow(group=PolicySettings()))
         for case in given:
-            show(check(case.command, policy, dict, bare=False))
+            show(check(analyse(case.command), policy, dict, bare=False))
     else:
         call.run(lambda api: _asked(api, group, (case.command for case in given), show))
     if file is None:

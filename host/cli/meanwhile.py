@@ -56,6 +56,8 @@ class Meanwhile:
                 self._question(data)
             case "approval_settled":
                 self.note(f"question {data['approval']} was settled: {data['verdict']} by {data['by']}")
+            case "approval_assisted" if data["verdict"] == "allowed":
+                self.note(f"{data['tool']} was allowed by {data['by']}; nobody was asked")
             case "message_placed" if data["disposition"] == "held":
                 self._held(data["message"])
             case "turn_parked":

@@ -35,14 +35,14 @@ def _spoken(event: EventView) -> tuple[str, str, str] | None:
         case "message_entered":
             return "said meanwhile", "bold green", data["text"]
         case "request_sent":
-            purpose = "wrap-up" if data["purpose"] == "wrap_up" else f"step {data['step']}"
+            purpose = _purpose(data)
             return "request", "dim", f"{purpose}, attempt {data['attempt']}, to {data['model']} (--request {event.seq})"
         case "response_received":
-            return _response(data)
+            return _response(data) if data["purpose"] != "assist" else ("aux model", "yellow", data["text"])
         case "attempt_failed":
             return "attempt failed", "red", f"{data['reason']}: {data['detail']}"
         case _:
-            return _call(event.kind, data) or _around(event.kind, data)
+            return _call(event.kind, data) or _question(event.kind, data) or _around(event.kind, data)
 
 
 def _call(kind: str, data: dict[str, Any]) -> tuple[str, str, str] | None:
@@ -59,14 +59,24 @@ def _call(kind: str, data: dict[str, Any]) -> tuple[str, str, str] | None:
             return None
 
 
-def _around(kind: str, data: dict[str, Any]) -> tuple[str, str, str] | None:
-    """Return what is said around the calls: questions, notices, stops and the end."""
+def _question(kind: str, data: dict[str, Any]) -> tuple[str, str, str] | None:
+    """Return what is said about whether a call may run."""
     match kind:
         case "approval_asked":
             return "question", "yellow", f"{data['approval']} {data['tool']} {_arguments(data['arguments'])}"
         case "approval_settled":
             words = f"{data['verdict']} by {data['by']}" + (f": {data['text']}" if data["text"] else "")
             return "answer", "yellow", words
+        case "approval_assisted":
+            words = f"{data['verdict']} by {data['by']} ({data['why']}): {data['tool']} {_arguments(data['arguments'])}"
+            return "before a person", "yellow", words
+        case _:
+            return None
+
+
+def _around(kind: str, data: dict[str, Any]) -> tuple[str, str, str] | None:
+    """Return what is said around the calls: notices, stops and the end."""
+    match kind:
         case "noticed":
             return f"notice to {data['to']}", "yellow", data["text"]
         case "turn_resumed":
@@ -79,6 +89,16 @@ def _around(kind: str, data: dict[str, Any]) -> tuple[str, str, str] | None:
             return _end(data)
         case _:
             return None
+
+
+def _purpose(data: dict[str, Any]) -> str:
+    match data["purpose"]:
+        case "wrap_up":
+            return "wrap-up"
+        case "assist":
+            return f"whether a call of step {data['step']} may run"
+        case _:
+            return f"step {data['step']}"
 
 
 def _response(data: dict[str, Any]) -> tuple[str, str, str]:

@@ -13,6 +13,7 @@ from host.cli.screen import Piece, Screen, one_line, visible
 from host.cli.shapes import HostState
 from host.groups.port import (
     ApprovalView,
+    AssistedView,
     EventView,
     Found,
     GrantView,
@@ -109,11 +110,28 @@ def approvals(screen: Screen, questions: tuple[ApprovalView, ...]) -> None:
         for line in question_lines(question.question, question.arguments, question.what_may_happen, question.doing):
             screen.line(f"    {line}")
         screen.line(f"    {how_to_answer(question.id, question.question)}")
-        wider = [f"{scope} ({', '.join(covered)})" for scope, covered in question.covers.items()]
+        wider = [f"{scope} ({_reach(scope, covered)})" for scope, covered in question.covers.items()]
         if wider:
             screen.line(f"    with --scope it stands for later calls too: {'; '.join(wider)}")
         if question.proposed in question.covers:
             screen.line(f"    --scope {question.proposed} would have spared the last questions like this")
+
+
+def _reach(scope: str, covered: tuple[str, ...]) -> str:
+    """Return what an answer would cover; for commands "under" is no beginning of a line."""
+    keys = ", ".join(covered)
+    commands = scope == "under" and any(key.split(":")[1] == "command" for key in covered)
+    return f"the same command and options with other plain operands: {keys}" if commands else keys
+
+
+def assisted(screen: Screen, found: tuple[AssistedView, ...]) -> None:
+    """Print what aux models let run without a person."""
+    if not found:
+        screen.line("no aux model let anything run")
+    for each in found:
+        screen.line(f"{each.at}  {each.group}: {each.tool} ({each.effect}), allowed by {each.by} in turn {each.turn}")
+        for line in question_lines("approval", each.arguments, each.what_may_happen, ""):
+            screen.line(f"    {line}")
 
 
 def grants(screen: Screen, found: tuple[GrantView, ...]) -> None:

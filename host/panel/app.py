@@ -135,6 +135,7 @@ def _api(door: Door) -> list[Router]:
             approvals.approvals,
             approvals.settle,
             approvals.suggestions,
+            approvals.assisted,
             approvals.grants,
             approvals.revoke,
             secrets.secret_status,

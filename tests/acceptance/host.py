@@ -14,6 +14,8 @@ from typing import Any
 import httpx2
 import psutil
 
+from host.groups.ray_folder import RayFolder
+
 ELIS = Path(sys.executable).with_name("elis")
 BOUND = 90.0  # seconds; the one bound on every wait: Ray alone needs up to 20 on a busy machine
 
@@ -173,6 +175,7 @@ class Host:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
         psutil.wait_procs(left, timeout=10)
+        RayFolder(self.home).remove()
 
 
 @contextlib.contextmanager

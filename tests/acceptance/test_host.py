@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from host.groups.ray_folder import RayFolder
 from host.record.host_events import HostEvent
 from host.record.host_record import HostCodec
 from memory.journal import Journal
@@ -40,6 +41,7 @@ def test_sigterm_drains_and_settings_are_followed(tmp_path: Path) -> None:
             going.set()
             host.end()
     assert not (host.home / "run" / "address").exists()
+    assert not RayFolder(host.home).path.exists()
     with Journal[HostEvent].open(host.home / "host.db", HostCodec(), lambda: 0) as journal:
         kinds = [row.kind for row in journal.read(kinds={"host_started", "host_stopped"})]
     assert kinds == ["host_started", "host_stopped"] * 2

@@ -239,7 +239,7 @@ def test_a_setting_that_is_wrong_exits_1_and_names_the_key(tmp_path_factory: pyt
 
 def test_a_setting_that_is_not_enforced_yet_exits_27(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A key that restricts is refused, not ignored."""
-    settings = "[groups.main.approvals]\nassisted = true\n"
+    settings = "[groups.main.browser]\nallow = []\n"
     done = Host(tmp_path_factory.mktemp("home") / "elis", settings).run("up")
     assert done.returncode == 27
-    assert "assisted" in done.stderr
+    assert "browser" in done.stderr

@@ -9,7 +9,7 @@ from litestar.params import FromPath, JSONBody
 from litestar.status_codes import HTTP_200_OK
 
 from host.errors import ElisError, NotFound, ProtocolViolation
-from host.groups.port import ApprovalView, GrantView, Revoked, Settlement, SuggestionView, Wider
+from host.groups.port import ApprovalView, AssistedView, GrantView, Revoked, Settlement, SuggestionView, Wider
 from host.panel.directory import Directory
 from host.panel.parts import TheCaller, TheDirectory, TheOverview, port_of
 
@@ -54,6 +54,20 @@ async def _suggestions_of(directory: Directory, name: str) -> tuple[SuggestionVi
         return await port_of(directory, name).suggestions()
     except ElisError:
         return ()  # a group that does not answer has nothing to propose
+
+
+@get("/assisted", summary="What aux models let run without a person")
+async def assisted(directory: TheDirectory) -> tuple[AssistedView, ...]:
+    """Return the latest calls that nobody was asked about, over all groups that answer, newest first."""
+    found = await asyncio.gather(*(_assisted_of(directory, name) for name in directory.names()))
+    return tuple(sorted((each for of_group in found for each in of_group), key=lambda each: each.at, reverse=True))
+
+
+async def _assisted_of(directory: Directory, name: str) -> tuple[AssistedView, ...]:
+    try:
+        return await port_of(directory, name).assisted()
+    except ElisError:
+        return ()  # as above
 
 
 @get("/groups/{group:str}/grants", summary="A group's standing answers")

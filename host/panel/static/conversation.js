@@ -206,18 +206,20 @@ const TAKE = {
   },
 
   request_sent(talk, event, data) {
-    talk.turn(event).requests.push({ seq: event.seq, step: data.step, attempt: data.attempt });
+    talk.turn(event).requests.push({ seq: event.seq, step: data.step, attempt: data.attempt, purpose: data.purpose });
   },
 
   attempt_failed(talk, event, data) {
     const again = data.retry_seconds >= 0 ? `, trying again in ${Math.ceil(data.retry_seconds)} s` : "";
     const turn = talk.turn(event);
+    if (data.purpose === "assist") return; // the question that follows says enough
     turn.draft = null;
     turn.entries.push({ type: "line", key: `line ${event.seq}`, tone: "bad", text: `The model did not answer (${data.detail})${again}` });
   },
 
   response_received(talk, event, data) {
     const turn = talk.turn(event);
+    if (data.purpose === "assist") return; // another model's word on a call, told by approval_assisted
     if (data.purpose === "step") turn.answered = Math.max(turn.answered, data.step);
     if (!data.calls.length) {
       // The answer itself stays a draft until the final event has judged it.
@@ -273,6 +275,10 @@ const TAKE = {
     Object.assign(question, { verdict: data.verdict, by: data.by, text: data.text });
     const entry = call(talk.turn({ ...event, turn: question.turn }), question.call, question.tool);
     touch(Object.assign(entry, { state: entry.state === "waiting" ? "asked" : entry.state }));
+  },
+
+  approval_assisted(talk, event, data) {
+    if (data.verdict === "allowed") talk.line(event, `${data.tool} was allowed by ${data.by}; nobody was asked`);
   },
 
   noticed(talk, event, data) {

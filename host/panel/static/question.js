@@ -18,7 +18,7 @@ const EFFECTS = {
 const SCOPES = {
   once: () => "this once",
   target: (covers) => `always exactly this: ${shown(covers)}`,
-  under: (covers) => `always what begins like this: ${shown(covers)}`,
+  under: (covers) => `always ${wider(covers)}: ${shown(covers)}`,
   kind: (_, question) => `always when ${question.tool} ${EFFECTS[question.effect] ?? question.effect}`,
 };
 
@@ -117,6 +117,12 @@ function reachChoice(question) {
 }
 
 /** Return keys such as "execute:command:git push" in a person's words. */
+/** Return in words how far "under" reaches: for commands that is no beginning of a line. */
+function wider(covers) {
+  const commands = covers.some((key) => key.split(":")[1] === "command");
+  return commands ? "the same command and options with other plain operands" : "what lies under this";
+}
+
 function shown(covers) {
   return covers.map((key) => key.split(":").slice(2).join(":") || "the whole workspace").join(" and ");
 }

@@ -210,6 +210,11 @@ function usageOf(ended) {
   return [duration(ended.seconds), plural(ended.steps, "step"), `${tokens(ended.tokens_in + ended.tokens_out)} tokens`, cost].join(" · ");
 }
 
+function requestName(each) {
+  if (each.purpose === "assist") return `whether a call of step ${each.step} may run`;
+  return each.step ? `step ${each.step}, attempt ${each.attempt}` : "wrap-up";
+}
+
 function requests(turn) {
   if (!turn.requests.length) return null;
   const group = encodeURIComponent(document.body.dataset.group);
@@ -221,7 +226,7 @@ function requests(turn) {
       "ul",
       { class: "request-list" },
       turn.requests.map((each) =>
-        h("li", {}, h("a", { href: `/api/v1/groups/${group}/requests/${each.seq}`, target: "_blank", text: each.step ? `step ${each.step}, attempt ${each.attempt}` : "wrap-up" })),
+        h("li", {}, h("a", { href: `/api/v1/groups/${group}/requests/${each.seq}`, target: "_blank", text: requestName(each) })),
       ),
     ),
   );

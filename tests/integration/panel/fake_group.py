@@ -12,6 +12,7 @@ from host.errors import NotFound
 from host.gate.checking import Checked, Verdict
 from host.groups.port import (
     ApprovalView,
+    AssistedView,
     Draft,
     EventView,
     Found,
@@ -49,6 +50,7 @@ class FakeGroup(HandWrittenJournal):
         self.wider: dict[str, Wider] = {}  # answers that stand for later calls, by question
         self.standing: dict[str, GrantView] = {}
         self.proposals: tuple[SuggestionView, ...] = ()
+        self.let_through: tuple[AssistedView, ...] = ()
         self.queued: dict[str, Queued] = {}
         self.servers: dict[str, ServerDetail] = {}
         self.released: list[tuple[str, str, str]] = []  # server, digest, by
@@ -204,6 +206,10 @@ class FakeGroup(HandWrittenJournal):
     async def suggestions(self) -> tuple[SuggestionView, ...]:
         """Propose what a test put here."""
         return self.proposals
+
+    async def assisted(self) -> tuple[AssistedView, ...]:
+        """Return what a test put here."""
+        return self.let_through
 
     async def queue(self) -> tuple[Queued, ...]:
         """Return the messages that wait."""

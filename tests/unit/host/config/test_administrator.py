@@ -1,5 +1,6 @@
 """The administrator's file: it narrows, and one that cannot be acted on in full is never acted on in part."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,20 @@ def test_a_file_that_may_exist_and_cannot_be_looked_at_is_an_error() -> None:
     """Not knowing is no permission."""
     with pytest.raises(SettingsError, match="cannot be read"):
         load_administrator(Path("/" + "x" * 300), TOOLS)
+
+
+@pytest.mark.clause("POL-3")
+@pytest.mark.parametrize("kind", ["too large", "dangling link", "pipe", "folder"])
+def test_a_file_that_is_not_read_whole_is_an_error(file: Path, kind: str) -> None:
+    """What stands at its end counts as much as its beginning, and nobody waits for a pipe."""
+    match kind:
+        case "too large":
+            file.write_text("[policy]\n" + "# nothing\n" * 120_000 + 'execute = "deny"\n')
+        case "dangling link":
+            file.symlink_to(file.parent / "gone.toml")
+        case "pipe":
+            os.mkfifo(file)
+        case _:
+            file.mkdir()
+    with pytest.raises(SettingsError, match=r"policy\.toml (cannot be read|is larger)"):
+        load_administrator(file, TOOLS)

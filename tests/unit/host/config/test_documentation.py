@@ -12,11 +12,14 @@ import typer.main
 from host.cli.main import app
 from host.config import settings
 from host.config.load import parse
+from host.passport import Effect, Passport, Replay
+from host.tools.catalogue import tools_of
+from host.tools.find_tools import FindTools
 
 ROOT = Path(__file__).resolve().parents[4]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 GUIDE = (ROOT / "docs" / "operators-guide.md").read_text(encoding="utf-8")
-NOT_THERE_YET = {"fallback", "assisted", "host", "root"}
+NOT_THERE_YET = {"fallback", "host", "root"}
 TOOLS = (
     "ask_person",
     "edit_file",
@@ -88,3 +91,56 @@ def test_every_command_is_in_the_guide() -> None:
         "approve",
         "deny",
     } == set()
+
+
+@pytest.mark.clause("BOX-4")
+def test_security_says_of_every_tool_what_is_boundary_and_what_is_heuristic() -> None:
+    """Four cells a tool, none of them empty; back ends of `shell` one by one, and both ways of tool servers."""
+    security = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    table = security.partition("## Tool by tool")[2].partition("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")
+    ]
+    assert all(len(row) == 4 and all(row) for row in rows)
+    named = " ".join(row[0] for row in rows)
+    backends = settings.SandboxSettings.__annotations__["backend"].__args__
+    assert {name for name in (*tools_of(settings.GroupSettings()), *backends) if name not in named} == set()
+    assert {"tool server by command", "tool server by URL", "`find_tools`, `call_tool`"} <= {row[0] for row in rows}
+
+
+AFTER = {
+    Replay.PURE: {"run again"},
+    Replay.IDEMPOTENT: {"run again", "found again"},
+    Replay.EFFECT: {"outcome unknown"},
+}
+
+
+def operations() -> list[tuple[str, Passport]]:
+    """Return how each row of the guide's table begins, with the passport that holds for it."""
+    rows: list[tuple[str, Passport]] = []
+    for name, tool in tools_of(settings.GroupSettings()).items():
+        passport = tool.passport
+        match name:
+            case "shell":
+                rows.append(("`shell`, a command that provably only reads", passport.with_effect(Effect.READ)))
+                rows.append(("`shell`, any other command", passport.with_effect(Effect.EXECUTE)))
+            case "http":
+                rows.append(("`http` GET, HEAD", passport.with_effect(Effect.READ)))
+                rows.append(("`http` with other methods", passport.with_effect(Effect.SEND)))
+            case _:
+                rows.append((f"`{name}`", passport))
+    rows.append(("`find_tools` (above 40 tools)", FindTools({}).passport))
+    return rows
+
+
+@pytest.mark.clause("PASS-4")
+@pytest.mark.parametrize(("begins", "passport"), operations(), ids=[row for row, _ in operations()])
+def test_the_table_of_tools_says_what_the_passports_say(begins: str, passport: Passport) -> None:
+    """Per operation: class, parallel, default, time-out and replay rule."""
+    rows = [line.strip("| ").split(" | ") for line in GUIDE.splitlines() if line.startswith(f"| {begins} |")]
+    ((_, effect, beside, default, timeout, after),) = rows
+    assert effect == passport.effect.value
+    assert beside == ("yes" if passport.parallel else "no")
+    assert default.partition(";")[0] == passport.default.value
+    assert timeout.startswith(f"{passport.timeout_seconds:g} s")
+    assert after.partition(",")[0] in AFTER[passport.replay]

@@ -16,6 +16,8 @@ NOWHERE = Path("/nonexistent/policy.toml")
 TOOLS = ("ask_person", "http", "read_file", "shell", "write_file")
 MODEL = '[models.main]\nprovider = "openai"\nbase_url = "http://127.0.0.1:1/v1"\nmodel = "m"\n'
 GROUP = "[groups.main]\n"
+SSH = GROUP + "[groups.main.sandbox]\nbackend = 'ssh'\n"
+SSH_WHOLE = SSH + "host = 'elis@build'\nroot = '/srv/work'\n"
 
 
 def settings(text: str) -> Settings:
@@ -136,6 +138,23 @@ WRONG = [
         "example.org",
     ),
     (GROUP + "[groups.main.sandbox]\nnetwork = ['a b']\n", "sandbox.network", "no public host name", "example.org"),
+    (SSH + "root = '/srv'\n", "sandbox.host", "no machine", "as ssh knows it"),
+    (SSH + "host = '-oProxyCommand=x'\nroot = '/srv'\n", "sandbox.host", "no machine", "as ssh knows it"),
+    (SSH + "host = 'a b'\nroot = '/srv'\n", "sandbox.host", "no machine", "as ssh knows it"),
+    (SSH + "host = 'a$(x)'\nroot = '/srv'\n", "sandbox.host", "no machine", "as ssh knows it"),
+    (SSH + "host = 'a'\n", "sandbox.root", "no full path", "from /"),
+    (SSH + "host = 'a'\nroot = '~/work'\n", "sandbox.root", "no full path", "from /"),
+    (SSH_WHOLE + "network = ['example.org']\n", "sandbox.network", "machine's own", "take it out"),
+    (SSH_WHOLE + "packages = ['requests']\n", "sandbox.packages", "not installed on other", "take it out"),
+    (SSH_WHOLE + "[groups.main.folders.docs]\npath = '/srv'\n", "folders.docs", "of this machine", "take it out"),
+    (
+        SSH_WHOLE + "[mcp.files]\ncommand = ['x']\ngroups = ['main']\nfolders = ['.']\n",
+        "mcp.files.folders",
+        "on another machine",
+        "take them out",
+    ),
+    (GROUP + "[groups.main.sandbox]\nhost = 'a'\n", "sandbox.host", 'back end "ssh" alone', 'backend = "ssh"'),
+    (GROUP + "[groups.main.sandbox]\nroot = '/srv'\n", "sandbox.root", 'back end "ssh" alone', 'backend = "ssh"'),
     (GROUP + "[groups.main.lanes]\nsubagents = 0\n", "groups.main.lanes.subagents", "at least 1", "subagents = 3"),
     (GROUP + 'folders.docs = { path = "docs" }\n', "groups.main.folders.docs.path", "not a full path", "from /"),
     (GROUP + 'folders.docs = { path = "/" }\n', "folders.docs.path", "host's own folder", "neither holds it"),
@@ -170,11 +189,17 @@ LATER = [
     (GROUP + "[groups.main.a2a]\nmax_depth = 4\n", "groups.main.a2a"),
     (GROUP + "[groups.main.browser]\nallow = []\n", "groups.main.browser"),
     (GROUP + "[groups.main.policy]\nbrowse = 'deny'\n", "groups.main.policy.browse"),
-    (GROUP + "[groups.main.approvals]\nassisted = true\n", "groups.main.approvals.assisted"),
     (CONTAINER + "network = ['example.org']\n", "groups.main.sandbox.network"),
     (CONTAINER + "packages = ['requests']\n", "groups.main.sandbox.packages"),
-    (GROUP + "[groups.main.sandbox]\nbackend = 'ssh'\n", "groups.main.sandbox.backend"),
 ]
+
+
+@pytest.mark.clause("BOX-3")
+@pytest.mark.parametrize("host", ["build", "elis@build.example.org", "10.0.0.7", "2001:db8::7", "a_b"])
+def test_another_machine_is_named_as_ssh_knows_it(host: str) -> None:
+    """Together with the folder there."""
+    sandbox = settings(SSH + f"host = '{host}'\nroot = '/srv/work'\n").groups["main"].sandbox
+    assert (sandbox.backend, sandbox.host, sandbox.root) == ("ssh", host, "/srv/work")
 
 
 @pytest.mark.clause("POL-3")
@@ -371,3 +396,30 @@ def test_without_tool_names_any_name_may_be_a_tools() -> None:
     text = GROUP + '[groups.main.policy]\nsomething = "deny"\n'
     read = module.parse(text.encode(), HOME / "elis.toml", None, administrator=NOWHERE)
     assert read.groups["main"].policy.choices == {"something": Decision.DENY}
+
+
+@pytest.mark.clause("SEC-1")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[secrets.x]\nref = 'env:X'\n[secrets.x.RAWa1b2c3d4e5f6g7h8i9j0]\n",
+        "[secrets.x]\nref = 'env:X'\nRAWhunter = 1\n",
+        "[secrets.RAWa1b2c3d4e5f6g7h8i9j0]\nref = 'env:X'\n",
+        "[mcp.x]\ncommand = ['x']\nRAWa8f5f167f44f4964e6c998dee827110c = 1\n",
+        "RAWa8f5f167f44f4964e6c998dee827110c = 1\n",
+        "[secrets.RAWa1b2c3]\n[secrets.RAWa1b2c3]\n",
+        "[secrets]\nx = 1\nx.RAWa1b2c3 = 2\n",
+    ],
+)
+def test_a_value_that_stands_where_a_name_belongs_is_not_repeated(text: str) -> None:
+    """Neither as an unknown key nor as a name nor in what is wrong with the TOML."""
+    assert "RAW" not in refusal(GROUP + text)
+
+
+@pytest.mark.clause("SEC-1")
+@pytest.mark.parametrize("variable", ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"])
+def test_the_key_of_a_model_that_is_found_by_looking_is_not_lendable(variable: str) -> None:
+    """Where the settings name no model the variables that discovery reads are the host's own; else they are free."""
+    secret = f"[secrets.x]\nref = 'env:{variable}'\ntools = ['http']\n"
+    assert "cannot be lent" in refusal(GROUP + secret)
+    assert settings(MODEL + GROUP + secret).secrets["x"].ref == f"env:{variable}"
