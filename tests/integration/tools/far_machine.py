@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -57,7 +57,8 @@ class FarMachine(msgspec.Struct, frozen=True):
     def cut_all(self) -> None:
         """Cut every connection, as a broken line does."""
         for session in self.sessions():
-            session.kill()
+            with suppress(psutil.NoSuchProcess):
+                session.kill()
 
 
 @contextmanager
@@ -73,7 +74,8 @@ def far_machine(top: Path) -> Generator[FarMachine]:
         machine.sshd.kill()
         machine.sshd.wait(BOUND)
         for process in family:
-            process.kill()
+            with suppress(psutil.NoSuchProcess):  # it went with sshd
+                process.kill()
         psutil.wait_procs(family, timeout=BOUND)
         if machine.sshd.stderr is not None:
             machine.sshd.stderr.close()
