@@ -286,9 +286,9 @@ def as_named(aim: Aim) -> str:
     return "unknown-tool 'read_file' is no tool of a tool server" if aim.kind == "variable" else in_a_sandbox(aim)
 
 
-def by_its_passport(_aim: Aim) -> str:
-    """Return what tells that no secret is lent for a question."""
-    return "policy_violation lending .* may not be lent to ask_person"
+def by_nobodys_answer(_aim: Aim) -> str:
+    """Return what tells that a question moved nothing: the person saw a handle, and did not answer."""
+    return "approval_timeout .*Nobody answered the question"
 
 
 TABLE: Final[dict[str, tuple[Way, Callable[[Aim], str]]]] = {
@@ -311,6 +311,6 @@ TABLE: Final[dict[str, tuple[Way, Callable[[Aim], str]]]] = {
     "awk in a tool server": (by_box(awk), in_a_sandbox),
     "tool server by URL": (by_hub, by_the_host_of_its_entry),
     "tools that govern": (govern, by_the_list_of_tools),
-    "ask_person": (ask_person, by_its_passport),
+    "ask_person": (ask_person, by_nobodys_answer),
 }
 """By every tool: how it would be told, and what tells that nothing came of it."""
