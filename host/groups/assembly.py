@@ -120,18 +120,7 @@ class _Assembled:
         self.broker = self._broker(host_folder)
         self.servers = self._tool_servers(outside)
         self.judging = Judging(faults, confined=self.places.sandbox.reach is not Reach.ANYTHING)
-        self.gate = Gate(
-            tools=self.tools,
-            policy=self.policy,
-            desk=self.desk,
-            standing=self.standing,
-            record=record,
-            broker=self.broker,
-            masker=masker,
-            places=self.places,
-            judge=self.judging.judge,
-            fault=faults,
-        )
+        self.gate = self._gate()
         self.models = GroupModels(blueprint, masker, base=host_folder)
         self.sessions = Sessions(record, home.charter, self.passports.values())
         self.zone = ZoneInfo(settings.timezone) if settings.timezone else None
@@ -154,6 +143,20 @@ class _Assembled:
         )
         self.unrecorded: Unrecorded | None = None
         self.closing = False
+
+    def _gate(self) -> Gate:
+        return Gate(
+            tools=self.tools,
+            policy=self.policy,
+            desk=self.desk,
+            standing=self.standing,
+            record=self.record,
+            broker=self.broker,
+            masker=self.masker,
+            places=self.places,
+            judge=self.judging.judge,
+            fault=self.faults,
+        )
 
     def _broker(self, host_folder: Path) -> Broker:
         key = self.blueprint.model.api_key

@@ -251,6 +251,29 @@ async def test_what_the_budget_does_not_hold_is_not_asked_of_the_aux_model(
     assert aux.requests == []
 
 
+@pytest.mark.clause("APR-6", "BUD-1")
+async def test_what_was_set_aside_of_the_day_for_the_aux_model_is_given_back(stage: Stage, aux: ScriptedModel) -> None:
+    """The day holds one such request at a time, and each costs next to nothing in the end."""
+    assert stage.aux is not None
+    stage.aux = msgspec.structs.replace(stage.aux, price=Price(input=1000.0, output=1000.0))
+    touch = Call("shell", {"command": "touch made"})
+    aux.script(*[Reply(text="allow", usage=(1, 1, 0))] * 4)
+    stage.model.script(*[Reply(calls=[touch]), Reply(text="made")] * 4)
+    first = await stage.ask()
+    events = await stage.group.turn_events(first.turn)
+    (share,) = [
+        each.data["reserved_cost_usd"]
+        for each in events
+        if each.data.get("purpose") == "assist" and "tail" in each.data
+    ]
+    stage.close()
+    stage.settings = GroupSettings(approvals=ASSISTED, daily=DailySettings(cost_usd=share * 1.5))
+    for _ in range(3):
+        ended = await stage.ask()
+        assert [said["why"] for said in await assisted(stage, ended.turn)] == ["allow"]
+        await stage.idle()
+
+
 @pytest.mark.clause("APR-6", "APR-2")
 async def test_what_a_person_refused_is_not_asked_of_the_aux_model_again(stage: Stage, aux: ScriptedModel) -> None:
     """The same intent has its answer for the turn; a yes of the aux model does not lift it."""
