@@ -6,10 +6,12 @@ system's errors leave here as httpcore2's.
 """
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
+import aiohappyeyeballs
 import httpcore2
 
 _NEXT_ADDRESS_SECONDS: Final = 0.25  # until a host's next address is tried as well (RFC 8305, section 5)
@@ -27,12 +29,18 @@ class Network(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,  # noqa: ARG002 - none is given
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,  # noqa: ARG002 - as above
     ) -> httpcore2.AsyncNetworkStream:
-        """Return a connection; raise ConnectError or ConnectTimeout."""
+        """Return a connection; raise ConnectError or ConnectTimeout.
+
+        asyncio's own race of addresses loses a connected socket when it is cancelled as it ends, so it is not used.
+        """
+        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(timeout):
-                _, stream = await asyncio.get_running_loop().create_connection(
-                    _Stream, host, port, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS
+                addresses = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+                connected = await aiohappyeyeballs.start_connection(  # pyright: ignore[reportUnknownMemberType] - an address is any tuple
+                    addresses, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS
                 )
+                _, stream = await loop.create_connection(_Stream, sock=connected)
         except TimeoutError as error:
             raise httpcore2.ConnectTimeout(str(error)) from error
         except OSError as error:

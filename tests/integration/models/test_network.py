@@ -1,9 +1,12 @@
 """The connection to a model server, over real sockets and real TLS: reuse, bounds and what breaks it."""
 
 import asyncio
+import gc
 import gzip
 import json
+import socket
 import ssl
+import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +22,7 @@ from tests.integration.models.talk import Talk, made
 BOUND_SECONDS = 20
 MEGABYTE = 1 << 20
 TURNS_OF_THE_LOOP = 2000  # in which one that does not wait would have received all: 256 KiB come with each
+TURNS_TO_CONNECT = 40  # of the loop: more than the slowest way takes
 REPLY = {
     "id": "1",
     "object": "chat.completion",
@@ -122,6 +126,42 @@ async def test_a_connection_that_ended_while_idle_is_not_used_again(unasked: byt
                 await asyncio.sleep(0)
         answer = await connections.request("GET", f"http://127.0.0.1:{port}/")
         assert (answer.status, answer.content) == (200, b"fine")
+
+
+@pytest.mark.clause("STOP-2")
+@pytest.mark.parametrize("addresses", [["127.0.0.1"], ["127.0.0.2", "127.0.0.1"], ["127.0.0.1", "127.0.0.1"]])
+async def test_stop_while_a_connection_is_made_leaves_no_socket(
+    monkeypatch: pytest.MonkeyPatch, addresses: list[str]
+) -> None:
+    """At whichever turn of the loop it comes; the first of two addresses may refuse, or both accept."""
+    loop = asyncio.get_running_loop()
+
+    async def resolved(_host: str, port: int, **_: object) -> list[object]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (one, port)) for one in addresses]
+
+    monkeypatch.setattr(loop, "getaddrinfo", resolved)
+    async with serving(answering) as port:
+        made_all = False
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            for turns in range(TURNS_TO_CONNECT):
+                made_all = await cancelled_after(turns, asyncio.create_task(Network().connect_tcp("it", port, 5)))
+            gc.collect()
+    assert made_all, "the last of them was not let come to its end"
+    assert [str(one.message) for one in seen if one.category is ResourceWarning] == []
+
+
+async def cancelled_after(turns: int, opening: "asyncio.Task[httpcore2.AsyncNetworkStream]") -> bool:
+    """Cancel it after some turns of the loop; return whether it was connected by then."""
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    opening.cancel()
+    try:
+        stream = await opening
+    except asyncio.CancelledError:
+        return False
+    await stream.aclose()
+    return True
 
 
 async def test_a_server_that_takes_nothing_is_given_up() -> None:
