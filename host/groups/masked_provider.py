@@ -1,9 +1,10 @@
 """A provider whose model is told no lent value, whoever said it (MASK-1, CTX-5).
 
-What tools give is masked by the gate and what people say by the group. The rest is caught here, before it becomes
-bytes: a model's own words and calls, which go back to it with the next request; the charter; what tool servers say of
-their tools. These bytes are also what the journal keeps of a request (TURN-3). Typical forms stay: what a model wrote
-itself must not change under its hands. In what a provider says of a failure they are masked too: it may quote a key.
+What tools give is masked by the gate and what people say by the group, with the secrets of that day. The rest is
+caught here, before it becomes bytes: a model's own words and calls, which go back to it with the next request; the
+charter; what tool servers say of their tools; what a later request repeats and what has become a secret since. These
+bytes are also what the journal keeps of a request (TURN-3). Typical forms stay: what a model wrote itself must not
+change under its hands. In what a provider says of a failure they are masked too: it may quote a key.
 
 A call has one form from the moment it arrives: a lent value that a model wrote itself into its arguments is its handle
 before anything judges, hashes, journals, asks about or runs the call, so that a call which is taken up again is the
@@ -94,9 +95,12 @@ class MaskedProvider:
                 return Said(self._text(message.text))
             case Replied():
                 return Replied(self._text(message.text), tuple(self._call(call) for call in message.calls))
-            case Result():  # its text is the gate's, and most of what a model is told: it is not read a second time
+            case Result():
                 return msgspec.structs.replace(
-                    message, provider_id=self._text(message.provider_id), pictures=self._pictures(message.pictures)
+                    message,
+                    provider_id=self._text(message.provider_id),
+                    text=self._text(message.text),
+                    pictures=self._pictures(message.pictures),
                 )
             case Shown():
                 return Shown(self._pictures(message.pictures))

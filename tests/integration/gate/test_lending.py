@@ -1,6 +1,7 @@
 """Which secrets a call gets: bound to hosts, from slow vaults, and never a mask."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +9,7 @@ import pytest
 
 from host.config.settings import SecretSettings
 from host.errors import PolicyViolation
+from host.passport import Destination
 from host.stops import Reason
 from host.tools.tool import Scope, ToolResult
 from host.vault.broker import Broker
@@ -76,6 +78,23 @@ def test_a_tool_that_may_reach_other_hosts_too_gets_no_bound_secret(
     else:
         with pytest.raises(PolicyViolation, match="as well"):
             broker.arm({"text": "«secret:api»"}, passport)
+
+
+@pytest.mark.clause("SEC-2", "POL-4")
+async def test_a_secret_that_would_change_where_a_call_goes_is_not_lent(stage: GateStage) -> None:
+    """What was judged, and perhaps asked about, is the destination that the handle stood in."""
+    stage.environment["KEY"] = ".evil.example"
+    stage.secrets["api"] = SecretSettings(ref="env:KEY", tools=("probe",))
+    probe = stage.probe(network=True, towards="text", destination_of=_first_name)
+    refused = await stage.call(arguments={"text": "api.github.com«secret:api»"})
+    assert refused.reason is Reason.PROTOCOL_VIOLATION
+    assert "would change where probe goes" in refused.text
+    assert "evil" not in refused.text
+    assert probe.given == []
+
+
+def _first_name(arguments: Words) -> Destination:
+    return Destination(scheme="https", host=re.findall("[a-z.]+", arguments.text)[0], port=443)
 
 
 @pytest.mark.clause("SEC-1", "SEC-2")

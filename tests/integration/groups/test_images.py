@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from host.config.settings import SecretSettings
 from host.groups.port import EventView
 from tests.integration.groups.stage import Stage
 from tests.scripted_model import Call, Reply
 
+VALUE = "s3cr3t-Value-42x"
 SEES = {"capabilities": ("tools", "vision")}
 
 
@@ -62,6 +64,25 @@ async def test_a_model_that_sees_is_shown_the_image_after_the_results_of_the_ste
     shown = decoded(first["image_url"]["url"])
     assert shown.tobytes() == picture().tobytes()
     assert second["image_url"]["url"].startswith("data:image/png;base64,")
+
+
+@pytest.mark.clause("CTX-5", "MASK-1", "TURN-7")
+async def test_the_name_of_an_image_that_became_a_secret_is_in_no_later_request(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name like any other when the image was shown, and a lent value now."""
+    monkeypatch.setenv("ELIS_TEST_KEY", VALUE)
+    stage.model_changes = SEES
+    save(stage, f"{VALUE}.png", "PNG")
+    await look(stage, f"{VALUE}.png")
+    assert VALUE.encode() in stage.model.requests[-1].body
+    stage.close()
+    stage.secrets = {"api": SecretSettings(ref="env:ELIS_TEST_KEY", tools=("shell",))}
+    stage.model.script(Reply(text="ok"))
+    assert (await stage.ask("and now?")).data["outcome"] == "success"
+    request = stage.model.requests[-1].body
+    assert "«secret:api».png (600 x 200)]" in request.decode()
+    assert VALUE.encode() not in request
 
 
 @pytest.mark.clause("TURN-7")
