@@ -46,6 +46,7 @@ class Journal(Generic[E]):
         self._writer = writer
         self._reader = reader
         self._indexer = indexer
+        self._read_to = 0  # the last event that anybody read here
         self._closed = False
 
     @classmethod
@@ -118,8 +119,8 @@ class Journal(Generic[E]):
         return self.commit(lambda unit: unit.append_ready(ready), admit)
 
     def last_seq(self) -> int:
-        """Return the number of the last durable event, 0 for none."""
-        return self._writer.last_seq
+        """Return the number of the last durable event, 0 for none; of no event that was read from here is it behind."""
+        return max(self._writer.last_seq, self._read_to)
 
     def read(
         self,
@@ -132,7 +133,10 @@ class Journal(Generic[E]):
         before: int | None = None,
     ) -> list[Stored[E]]:
         """Return events, see `Reader.read`."""
-        return self._reader.read(after, limit=limit, turn=turn, kinds=kinds, newest_first=newest_first, before=before)
+        found = self._reader.read(after, limit=limit, turn=turn, kinds=kinds, newest_first=newest_first, before=before)
+        if found:  # the file is ahead of the writer's thread for a moment after each commit
+            self._read_to = max(self._read_to, found[0].seq, found[-1].seq)
+        return found
 
     def body(self, digest: str) -> bytes:
         """Return a stored body; raise MissingBody."""

@@ -43,6 +43,25 @@ def test_what_was_appended_is_read_back_with_its_place_time_and_turn(journal: Jo
 
 
 @pytest.mark.clause("JRN-1")
+def test_the_last_number_is_never_behind_what_was_read(opened: Opener) -> None:
+    """Also between the commit and the next step of the writer's thread: followers would meet again what they saw."""
+    committed, go_on = threading.Event(), threading.Event()
+
+    def fault(point: str) -> None:
+        if point == "journal.after_commit":
+            committed.set()
+            assert go_on.wait(BOUND_SECONDS)
+
+    journal = opened(fault=fault)
+    writing = journal.append(Said(text="hello", turn="t1"))
+    assert committed.wait(BOUND_SECONDS)
+    assert [row.seq for row in journal.read()] == [1]
+    assert journal.last_seq() == 1
+    go_on.set()
+    writing.result(BOUND_SECONDS)
+
+
+@pytest.mark.clause("JRN-1")
 def test_reading_narrows_by_number_turn_kind_and_direction(journal: Journal[Note]) -> None:
     """Each narrowing works alone and together with the others."""
     for number in range(1, 10):

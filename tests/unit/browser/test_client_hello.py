@@ -64,6 +64,7 @@ def test_other_protocols_are_no_tls(data: bytes) -> None:
         records(BODY[:10]) + b"GET /",
         records(BODY.replace(b"api.example.org", b"api.ex\xffmple.org")),
     ],
+    ids=["empty", "oversized", "other message", "short length", "long length", "broken off", "no name"],
 )
 def test_what_begins_as_tls_and_is_none_is_broken(data: bytes) -> None:
     """Empty or oversized records, other messages, lengths that do not fit, names that are no names."""
