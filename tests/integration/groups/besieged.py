@@ -22,7 +22,7 @@ from host.config.settings import FolderSettings, GroupSettings, SecretSettings, 
 from host.tools.egress import Outside
 from host.tools.leftovers import MARK
 from tests.integration.browser.world import ADDRESS, Site, World, certified
-from tests.integration.groups.attempts import Aims
+from tests.integration.groups.attempts import STAY_SECONDS, Aims
 from tests.integration.groups.outsiders import Hub, Trap
 from tests.integration.groups.package_index import INDEX, PackageIndex, source, wheel
 from tests.integration.groups.stage import Stage
@@ -197,6 +197,6 @@ def left(workspace: Path) -> Sequence[str]:
         with contextlib.suppress(psutil.Error, OSError):
             words = process.cmdline()
             marked = process.environ().get(MARK) == f"{status.st_dev}:{status.st_ino}"
-            if marked or words[:2] == ["sleep", "4321"]:
+            if marked or words[:2] == ["sleep", STAY_SECONDS]:
                 found.append(" ".join(words)[:100])
     return found

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from tests.integration.groups.attempts import Aims
+from tests.integration.groups.attempts import STAY_SECONDS, Aims
 from tests.integration.groups.besieged import INSIDE, UNLISTED, VARIABLE
 from tests.scripted_model import Call
 
@@ -50,7 +50,7 @@ def aims(at: Aims) -> tuple[Aim, ...]:
 Way = Callable[[Aim], Call | None]
 Language = Callable[[Aim], str]
 
-_STAY: Final = "setsid sleep 4321 >/dev/null 2>&1 &"
+_STAY: Final = f"setsid sleep {STAY_SECONDS} >/dev/null 2>&1 &"
 
 
 def sh(aim: Aim) -> str:
@@ -84,7 +84,7 @@ def python_code(aim: Aim) -> str:
         case "look up":
             return f"import socket; print(socket.gethostbyname({aim.host!r}))"
         case "stay":
-            start = "s.Popen(['setsid', 'sleep', '4321'], stdout=s.DEVNULL, stderr=s.DEVNULL)"
+            start = f"s.Popen(['setsid', 'sleep', '{STAY_SECONDS}'], stdout=s.DEVNULL, stderr=s.DEVNULL)"
             return f"import subprocess as s; {start}; print('started')"
 
 
@@ -104,7 +104,7 @@ def perl(aim: Aim) -> str:
             code = f'gethostbyname("{aim.host}") or die "name not known"'
         case "stay":
             code = 'fork or (open(STDOUT, ">", "/dev/null"), open(STDERR, ">", "/dev/null"), '
-            code += 'exec "setsid", "sleep", "4321"); print "started"'
+            code += f'exec "setsid", "sleep", "{STAY_SECONDS}"); print "started"'
     return f"perl -e {shlex.quote(code)}"
 
 

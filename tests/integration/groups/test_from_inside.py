@@ -7,6 +7,7 @@ import pytest
 
 from host.config.settings import ApprovalSettings, BudgetSettings, GroupSettings, PolicySettings, SandboxSettings
 from host.passport import Decision
+from tests.integration.groups.attempts import STAY_SECONDS
 from tests.integration.groups.besieged import INSIDE, LISTED, PACKAGES, Besieged, left
 from tests.integration.groups.inside import TABLE, Aim, Way, aims, as_named, by_shell, call_tool, sh
 from tests.integration.groups.stage import Stage
@@ -43,7 +44,9 @@ async def attempt(besieged: Besieged, way: Way, aim: Aim, expected: str) -> list
     wrong = [] if re.search(expected, answer, re.DOTALL) else [f"{call.tool} {call.arguments}: {answer}"]
     if call.tool == "shell":  # what a tool server started may stay as long as the server
         wrong += [
-            f"left by shell {call.arguments}: {words}" for words in left(besieged.stage.workspace) if "4321" in words
+            f"left by shell {call.arguments}: {words}"
+            for words in left(besieged.stage.workspace)
+            if STAY_SECONDS in words
         ]
     return wrong
 

@@ -11,12 +11,12 @@ import pytest
 from tests.integration.groups.stage import BOUND, Stage
 from tests.scripted_model import Call, Hang, Reply
 
-SLEEP = Call("shell", {"command": "(setsid sleep 4321 &) ; echo up > up.txt; sleep 4321"})
+SLEEP = Call("shell", {"command": "(setsid sleep 4831 &) ; echo up > up.txt; sleep 4831"})
 
 
 def sleepers() -> list[str]:
     """Return the sleeping children that a test's command started."""
-    return [p.info["name"] for p in psutil.process_iter(["name", "cmdline"]) if "4321" in (p.info["cmdline"] or [])]
+    return [p.info["name"] for p in psutil.process_iter(["name", "cmdline"]) if "4831" in (p.info["cmdline"] or [])]
 
 
 def blocked() -> bool:
