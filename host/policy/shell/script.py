@@ -47,6 +47,7 @@ class _Place(msgspec.Struct, frozen=True):
     start: int = -1  # the first command of the pipeline; -1 outside any
     stage: int = -1  # the first command of this stage
     statement: int = 0  # the first command of this statement
+    fed: tuple[str, bool] | None = None  # the text that a statement around gives it, and whether it is literal
 
 
 def read_script(text: str, variables: dict[str, str] | None = None) -> Script:
@@ -93,7 +94,8 @@ class _Walk:
         self._evaluated = Evaluated(source, values, self._expansion)
         self._place = _Place()
         self._pending: dict[int, Simple] = {}  # redirections that were met before their command, by its start
-        self._seen: set[tuple[bytes, str, str]] = set()
+        self._redirects: set[int] = set()  # where those begin that something has taken account of
+        self._seen: set[tuple[bytes, str, str, tuple[str, bool] | None]] = set()
         self._unseen = substitutions(source)  # signs of a substitution that the tree did not show yet
 
     def over(self, cursor: TreeCursor) -> None:
@@ -139,6 +141,8 @@ class _Walk:
         elif kind == "function_definition":
             if top:
                 self._top_function(node)
+        elif kind in REDIRECTS:
+            self._stray(node)
         elif kind in SIGNS:
             self._unseen -= 1
         elif self._unseen:
@@ -148,7 +152,7 @@ class _Walk:
         """Take note of a node; return whether to look inside."""
         place = self._place
         count = len(self._commands)
-        start, stage, statement, function = place.start, place.stage, place.statement, place.function
+        start, stage, statement, function, fed = place.start, place.stage, place.statement, place.function, place.fed
         descend = True
         match kind:
             case "command":
@@ -160,7 +164,7 @@ class _Walk:
                     self._emit(Simple(words=(), assignments=(self.variables.assigned(node),), at=node.start_byte))
             case "redirected_statement":
                 statement = count
-                self._redirected(node)
+                fed = self._redirected(node) or fed
             case "pipeline":
                 if stage <= start:
                     first = node.children[0].type if node.child_count else ""
@@ -172,12 +176,13 @@ class _Walk:
                 start, stage = (start if start >= 0 else max(0, count - 1), count) if outward else (-1, -1)
             case "function_definition":
                 function = self._function(node)
+                fed = self._alone(self._redirects_of(node)) or fed
             case "for_statement":
                 self._loop(node)
             case _:
                 pass  # subshell: its place is remembered, so that its `cd` ends with it
         cwd = self._place.cwd
-        self._place = _Place(kind, cwd, function, start, stage, statement)
+        self._place = _Place(kind, cwd, function, start, stage, statement, fed)
         return descend
 
     def _leave(self, place: _Place) -> None:
@@ -189,6 +194,8 @@ class _Walk:
         simple.cwd, simple.function = place.cwd, place.function
         if place.stage > place.start >= 0:
             simple.upstream = (place.start, place.stage)
+        elif place.fed is not None and simple.stdin is None:
+            simple.stdin, simple.stdin_known = place.fed
         self._commands.append(simple)
 
     def _command(self, node: Node) -> bool:
@@ -196,7 +203,7 @@ class _Walk:
         pending = self._pending.pop(node.start_byte, None)
         if pending is None and _PLAIN.fullmatch(source) and b"=" not in source.split(None, 1)[0]:
             if self._place.start < 0:
-                key = (source, self._place.cwd, self._place.function)
+                key = (source, self._place.cwd, self._place.function, self._place.fed)
                 if key in self._seen:
                     return False
                 self._seen.add(key)
@@ -293,25 +300,45 @@ class _Walk:
         if any(text.startswith(("(", *MARKS) if arrays else "(") for text in texts):
             self._script.evaluates = "it may evaluate text that is not known as the words of an array"
 
-    def _redirected(self, node: Node) -> None:
-        """Hand a statement's redirections to the command they belong to, or let them stand alone."""
-        simple = Simple(words=(), at=node.start_byte)
-        words: list[Word] = []
+    def _redirected(self, node: Node) -> tuple[str, bool] | None:
+        """Hand a statement's redirections to the command they belong to, or let them stand alone.
+
+        Return the text that they give to all that a statement of more than one command holds.
+        """
         body = node.child_by_field_name("body")
-        for child in node.children:
-            if child.type in REDIRECTS:
-                words += self._redirect(child, simple)
-        simple.words = tuple(words)
+        simple = self._redirects_of(node)
         while body is not None and body.type in {"list", "pipeline", "negated_command"} and body.named_child_count:
             body = body.named_children[-1]
         if body is not None and body.type == "command":
             self._pending[body.start_byte] = simple
-        elif simple.writes:
-            simple.words = ()
+            return None
+        return self._alone(simple)
+
+    def _redirects_of(self, node: Node) -> Simple:
+        """Return the redirections of a node, with the arguments that the grammar counts to them."""
+        simple = Simple(words=(), at=node.start_byte)
+        for child in node.children:
+            if child.type in REDIRECTS:
+                simple.words += tuple(self._redirect(child, simple))
+        return simple
+
+    def _alone(self, simple: Simple) -> tuple[str, bool] | None:
+        """Let redirections stand alone; return the text that they give."""
+        simple.words = ()
+        if simple.writes:
             self._emit(simple)
+        return None if simple.stdin is None else (simple.stdin, simple.stdin_known)
+
+    def _stray(self, node: Node) -> None:
+        """Let a redirection stand alone that belongs to no statement: `$(> file)`."""
+        if node.start_byte not in self._redirects:
+            simple = Simple(words=(), at=node.start_byte)
+            self._redirect(node, simple)
+            self._alone(simple)
 
     def _redirect(self, node: Node, simple: Simple) -> list[Word]:
         """Note one redirection; return the arguments that the grammar counts to it."""
+        self._redirects.add(node.start_byte)
         if node.type == "herestring_redirect":
             words = self._expansion.words(node.children[-1])
             simple.stdin = " ".join(word.text for word in words)

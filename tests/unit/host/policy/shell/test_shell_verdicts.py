@@ -187,3 +187,63 @@ def test_characters_beyond_ascii_are_plain_ones_and_end_no_process() -> None:
         assert analyse(f"echo {text}").effect is Effect.READ
         assert analyse(f"{text} --do").effect is Effect.EXECUTE
     assert analyse("echo a\u3000; touch x").effect is Effect.EXECUTE
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "echo $(REDIRECT)",
+        'echo "$(REDIRECT)"',
+        "x=$(REDIRECT); echo $x",
+        "echo ${x:-$(REDIRECT)}",
+        "for i in $(REDIRECT); do :; done",
+        "case $(REDIRECT) in a) ;; esac",
+        "[[ -n $(REDIRECT) ]]",
+        "cat <<< $(REDIRECT)",
+        "cat <<E\n$(REDIRECT)\nE",
+        "echo $((1 + $(REDIRECT)))",
+        "cat <(REDIRECT)",
+        "f() { ls; } REDIRECT; f",
+        "f() ( ls ) REDIRECT; f",
+        "function f { ls; } REDIRECT; f",
+        "{ ls; } REDIRECT",
+        "( ls ) REDIRECT",
+        "if ls; then ls; fi REDIRECT",
+        "while ls; do ls; done REDIRECT",
+        "for i in a; do ls; done REDIRECT",
+        "case a in a) ls ;; esac REDIRECT",
+        "[[ a ]] REDIRECT",
+        "((1)) REDIRECT",
+        "ls || REDIRECT",
+        "ls | REDIRECT",
+        "! REDIRECT",
+        "REDIRECT &",
+        "time REDIRECT",
+        "coproc REDIRECT",
+        "x=1 REDIRECT",
+    ],
+)
+@pytest.mark.parametrize("redirect", ["> f", ">> f", "2> f", "&> f", ">| f", "<> f", "< /dev/tcp/h/1"])
+@pytest.mark.clause("POL-5")
+def test_a_redirection_that_writes_is_seen_wherever_it_stands(place: str, redirect: str) -> None:
+    """Also where no command belongs to it: `$(> file)` empties the file."""
+    assert verdict(analyse(place.replace("REDIRECT", redirect))) == "ask"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{ SHELL; }",
+        "( SHELL )",
+        "if SHELL; then ls; fi",
+        "while SHELL; do ls; done",
+        "f() { SHELL; }",
+        "{ ( SHELL ); }",
+    ],
+)
+@pytest.mark.parametrize("shell", ["sh", "bash -s", "env bash", "cat | sh"])
+@pytest.mark.clause("POL-5")
+def test_a_here_document_is_read_by_the_shell_inside_what_it_is_given_to(around: str, shell: str) -> None:
+    """Whatever stands between them: what the body would do is judged."""
+    text = f"{around.replace('SHELL', shell)} <<E\nrm -rf /\nE\nf"
+    assert verdict(analyse(text)) == "floor"
