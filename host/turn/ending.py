@@ -17,6 +17,7 @@ from host.stops import Outcome, Reason
 from memory.journal import Transaction, Unit
 
 _EFFECTS: Final = frozenset({"write", "execute", "send", "spend", "destroy"})
+_LINE_CHARS: Final = 200  # of a call in the account; its event has the whole
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +101,7 @@ def _judge(verdict: Verdict, calls: Sequence[CallRow]) -> tuple[Outcome, Reason 
     if unresolved is None:
         return Outcome.SUCCESS, None, verdict.detail
     reason = Reason(unresolved.reason) if unresolved.reason else Reason.UNKNOWN
-    detail = verdict.detail or f"{unresolved.tool} {unresolved.target}: {reason.sentence}".strip()
+    detail = verdict.detail or f"{_named(unresolved)}: {reason.sentence}"
     return (Outcome.PARTIAL if had_effect else Outcome.FAILED), reason, detail
 
 
@@ -116,8 +117,14 @@ def _last_unresolved(calls: Sequence[CallRow]) -> CallRow | None:
     return None
 
 
+def _named(call: CallRow) -> str:
+    """Name a call in one line (REPLY-6)."""
+    line = " ".join(f"{call.tool} {call.target}".split())
+    return line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 1]}…"
+
+
 def _line(call: CallRow) -> Account:
-    what = f"{call.tool} {call.target}".strip()
+    what = _named(call)
     if call.state == "started":
         return Account(call=call.call, what=what, seq=call.seq, reason=Reason.UNKNOWN)
     return Account(

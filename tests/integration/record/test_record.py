@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from host.passport import Effect
@@ -189,6 +190,21 @@ async def test_calls_without_an_end_are_told_as_such(record: Record) -> None:
     assert (final.outcome, final.reason) == (Outcome.FAILED, Reason.INTERRUPTED)
     assert [(line.call, line.reason) for line in final.failed] == [("1.0", Reason.UNKNOWN)]
     assert [line.call for line in final.not_attempted] == ["1.1"]
+
+
+@pytest.mark.clause("REPLY-6")
+async def test_a_call_with_a_long_target_takes_one_line_of_the_account(record: Record) -> None:
+    """Its own event has the whole of it."""
+    script = "touch " + "\n".join(f"file-{number}" for number in range(400))
+    events = [
+        msgspec.structs.replace(event, target=script) if isinstance(event, CallStarted | CallFinished) else event
+        for event in ran("1.0", "shell", Effect.EXECUTE, reason=Reason.TOOL_FAILED)
+    ]
+    final = await ended(record, Verdict(), response(1, "shell"), *events)
+    (line,) = final.failed
+    assert line.what.startswith("shell touch file-0 file-1 ")
+    assert (len(line.what), line.what[-1]) == (200, "…")
+    assert final.detail == f"{line.what}: {Reason.TOOL_FAILED.sentence}"
 
 
 @pytest.mark.clause("REC-1", "REPLY-6")
