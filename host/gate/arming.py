@@ -12,6 +12,7 @@ from host.gate.asking import Asking
 from host.gate.permission import STOP_TRYING
 from host.gate.stages import Armed, Confined, Refusal, Registered, WaitClock
 from host.ids import idempotency_key
+from host.passport import Effect
 from host.record.record import Admit
 from host.stops import Reason
 from host.tools.access import Files
@@ -82,6 +83,7 @@ class Arming:
             sandbox=self._walls.sandbox,
             seen=self._walls.seen,
             ask=ask,
+            reading=registered.analysis is not None and registered.passport.effect is Effect.READ,
             receiver=self._walls.receiver,
             masking=self._masker.stream,
             way_out=None if egress is None else WayOut(egress=egress, caller=key, also=also),

@@ -11,13 +11,14 @@ from contextlib import AbstractContextManager, closing
 from host.errors import PathViolation
 from host.tools.bash import shell
 from host.tools.child import Child, InUse
-from host.tools.commands import refuse_unfit
+from host.tools.commands import refuse_reading, refuse_unfit
 from host.tools.finished import Finding, Finished
 from host.tools.leftovers import end_leftovers, mark
 from host.tools.output import Output
-from host.tools.paths import PACKAGES, WORKSPACE, place_of
+from host.tools.paths import BARE_HOME, PACKAGES, WORKSPACE, place_of
 from host.tools.reach import Reach
 from host.tools.roots import Root
+from host.tools.trash import make_home
 
 
 class BareSandbox:
@@ -48,9 +49,11 @@ class BareSandbox:
         on_output: Callable[[str], None] | None = None,
         caller: str = "",  # noqa: ARG002 - nothing bare has a door of its own
         also: Sequence[str] = (),  # noqa: ARG002 - as above
+        reading: bool = False,
     ) -> Finished:
         """Run `command` on the machine, see `host.tools.sandbox.Sandbox`."""
         refuse_unfit(command, environment)
+        refuse_reading(reading=reading)
         output = Output(on_output)
         with self._running.starting() as starting, closing(self._begun(command, cwd, environment)) as child:
             starting.ended_by(child.kill_group)
@@ -99,10 +102,11 @@ class BareSandbox:
 
     def _variables(self) -> dict[str, str]:
         home = self._roots[""].real_path()
+        make_home(self._roots[""].descriptor)
         return {
             "PATH": f"/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:{home}/{PACKAGES}/bin",
             "PYTHONPATH": f"{home}/{PACKAGES}",
-            "HOME": home,
+            "HOME": f"{home}/{BARE_HOME}",
             "LANG": "C.UTF-8",
             "TERM": "dumb",
         }

@@ -16,7 +16,7 @@ import msgspec
 
 from host.errors import Unsupported
 from host.tools.limits import Limits
-from host.tools.paths import PACKAGES, PRIVATE, WORKSPACE
+from host.tools.paths import HOME, PACKAGES, PRIVATE, WORKSPACE
 from host.tools.roots import Root, real_path
 
 COMMAND: Final = "/run/elis/command"  # the text of the command lies here: a process list must not show it
@@ -27,7 +27,7 @@ _NAMESPACES: Final = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--uns
 ETC: Final = ("ld.so.cache", "localtime", "ssl/openssl.cnf", "ssl/certs/ca-certificates.crt")
 _ALTERNATIVES: Final = "/etc/alternatives"  # Debian's links to awk, editor, …: nothing but links to what is seen anyway
 _MADE: Final = {
-    "passwd": f"elis:x:{USER}:{USER}:Elis:{WORKSPACE}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
+    "passwd": f"elis:x:{USER}:{USER}:Elis:{HOME}:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
     "group": f"elis:x:{USER}:\nnogroup:x:65534:\n",
     "hosts": "127.0.0.1 localhost\n::1 localhost\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
@@ -36,18 +36,18 @@ _PROC: Final = Path("/proc")
 _KEYS: Final = _PROC / "keys"  # everybody may read it, and each sees the names of his own: here, of Elis's user
 # Below these: processes, whose are the sandbox's own, and switches, which can be looked at and not be written.
 _SEEN: Final = re.compile(r"[0-9]+|self|thread-self|net|sys")
+SYSTEM_PATH: Final = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 _VARIABLES: Final = {
     # Installed packages come last: a program of theirs never stands in the place of the system's.
-    "PATH": f"/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin:{WORKSPACE}/{PACKAGES}/bin",
+    "PATH": f"{SYSTEM_PATH}:{WORKSPACE}/{PACKAGES}/bin",
     "PYTHONPATH": f"{WORKSPACE}/{PACKAGES}",
-    "HOME": WORKSPACE,
+    "HOME": HOME,  # not the workspace: programs would take their settings from files that a model wrote there
     "USER": "elis",
     "LOGNAME": "elis",
     "SHELL": "/bin/sh",
     "LANG": "C.UTF-8",
     "TERM": "dumb",
     "TMPDIR": "/tmp",  # noqa: S108 - the sandbox's own
-    "XDG_CACHE_HOME": "/tmp/cache",  # noqa: S108 - caches would litter the workspace, which is the home
 }
 
 
@@ -81,20 +81,21 @@ def system(features: Features, limits: Limits) -> list[str]:
     # Bubblewrap's own cover leaves these out when root starts it: it asks whether the folder can be written.
     arguments += ["--proc", "/proc", *_hidden(), "--remount-ro", "/proc", "--dev", "/dev"]
     arguments += [*_tmpfs("/dev/shm", features, limits), "--remount-ro", "/dev"]  # noqa: S108 - the sandbox's own
-    arguments += _tmpfs("/tmp", features, limits)  # noqa: S108 - the sandbox's own
+    arguments += [*_tmpfs("/tmp", features, limits), "--dir", HOME]  # noqa: S108 - the sandbox's own
     for name in ETC:
         arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     return [*arguments, "--ro-bind-try", _ALTERNATIVES, _ALTERNATIVES]
 
 
-def binds(roots: Sequence[Root], private: int) -> list[str]:
+def binds(roots: Sequence[Root], private: int, *, reading: bool = False) -> list[str]:
     """Return the arguments that show the workspace and the folders; `private` is the open `.elis` of the workspace.
 
+    Where the command was let through because it only reads (`reading`), none of them can be written.
     Bubblewrap must inherit these descriptors, and closes each when it has bound it.
     """
     arguments: list[str] = []
     for root in roots:
-        arguments += _bind(root.descriptor, root.inside, writable=root.writable)
+        arguments += _bind(root.descriptor, root.inside, writable=root.writable and not reading)
         if not root.name:
             arguments += _bind(private, f"{WORKSPACE}/{PRIVATE}", writable=False)
     return arguments

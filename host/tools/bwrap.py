@@ -48,6 +48,15 @@ class _Ready(msgspec.Struct, frozen=True, kw_only=True):
     filter: bytes
 
 
+class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A command, and how it is to be run."""
+
+    command: str
+    cwd: str = "."  # relative to the workspace
+    environment: Mapping[str, str] = {}
+    reading: bool = False  # it was let through because it only reads
+
+
 class BwrapSandbox:
     """Runs commands in bubblewrap. Thread-safe; spawn from threads that outlive the command."""
 
@@ -99,6 +108,7 @@ class BwrapSandbox:
         on_output: Callable[[str], None] | None = None,
         caller: str = "",
         also: Sequence[str] = (),
+        reading: bool = False,
         passed: Sequence[int] = (),
     ) -> Finished:
         """Run `command` in a box of its own, see `host.tools.sandbox.Sandbox`.
@@ -106,8 +116,9 @@ class BwrapSandbox:
         It gets the descriptors `passed`, under their numbers; they are closed here.
         """
         output = Output(on_output)
-        way_out = self._door(caller, also)
-        with self._started(command, cwd, environment, timeout_seconds, way_out, passed) as running:
+        way_out = None if reading else self._door(caller, also)
+        asked = _Asked(command=command, cwd=cwd, environment=environment, reading=reading)
+        with self._started(asked, timeout_seconds, way_out, passed) as running:
             watch = running.group or Sampler(running.pid, self._limits, running.kill)
             try:
                 timed_out = await running.child.attend(output, timeout_seconds, running.kill)
@@ -144,7 +155,7 @@ class BwrapSandbox:
         """Run a trial command."""
         output = Output()
         try:
-            with self._started("true", ".", {}, _TRIAL_SECONDS) as running:
+            with self._started(_Asked(command="true"), _TRIAL_SECONDS) as running:
                 running.child.wait(output, _TRIAL_SECONDS, running.kill)
                 works = running.finished() and running.child.exit_code == 0
         except Unsupported as error:
@@ -181,13 +192,7 @@ class BwrapSandbox:
 
     @contextmanager
     def _started(
-        self,
-        command: str,
-        cwd: str,
-        environment: Mapping[str, str],
-        seconds: float,
-        way_out: Door | None = None,
-        passed: Sequence[int] = (),
+        self, asked: _Asked, seconds: float, way_out: Door | None = None, passed: Sequence[int] = ()
     ) -> Generator[Running]:
         with ExitStack() as closing:
             descriptors = Descriptors(closing)
@@ -196,9 +201,9 @@ class BwrapSandbox:
             if way_out is not None:
                 closing.callback(way_out.close, 0)
             ready = self._found()
-            refuse_unfit(command, environment)
+            refuse_unfit(asked.command, asked.environment)
             starting = closing.enter_context(self._running.starting())
-            running = self._start(ready, command, inside(cwd, self._roots), environment, descriptors, way_out)
+            running = self._start(ready, asked, descriptors, way_out)
             try:
                 starting.ended_by(running.kill)
                 self._enclose(running, seconds)
@@ -237,15 +242,7 @@ class BwrapSandbox:
         self._ready = _Ready(executable=executable, features=features, system=system, filter=filter_)
         return self._ready
 
-    def _start(
-        self,
-        ready: _Ready,
-        command: str,
-        cwd: str,
-        environment: Mapping[str, str],
-        descriptors: Descriptors,
-        way_out: Door | None,
-    ) -> Running:
+    def _start(self, ready: _Ready, asked: _Asked, descriptors: Descriptors, way_out: Door | None) -> Running:
         """Start bubblewrap and wait until it names the child, which it holds at the pipe."""
         info, info_writing = descriptors.telling()
         status, status_writing = descriptors.telling()
@@ -256,8 +253,10 @@ class BwrapSandbox:
         waiter, variables = _waiter(descriptors, way_out)
         arguments = [
             *ready.system,
-            *self._binds(ready.features, descriptors),
-            *box.start(command, cwd, variables | dict(environment), descriptors.data),
+            *self._binds(ready.features, descriptors, reading=asked.reading),
+            *box.start(
+                asked.command, inside(asked.cwd, self._roots), variables | dict(asked.environment), descriptors.data
+            ),
             "--seccomp", str(descriptors.data(ready.filter)),
             "--info-fd", str(info_writing),
             "--json-status-fd", str(status_writing),
@@ -273,14 +272,14 @@ class BwrapSandbox:
         descriptors.close_passed()
         return Running(child, pid_told(info, _START_SECONDS), status=status, gate=gate_writing, door=way_out)
 
-    def _binds(self, features: box.Features, descriptors: Descriptors) -> list[str]:
+    def _binds(self, features: box.Features, descriptors: Descriptors, *, reading: bool) -> list[str]:
         """Return the arguments that show the roots; where the workspace is none of them it is an empty folder."""
         if not self._roots or self._roots[0].name:
             return [*box.empty_workspace(features, self._limits), *box.binds(self._roots, -1)]
         private = descriptors.own(trash.private_folder(self._roots[0].descriptor), passed=True)
         for root in self._roots[1:]:
             os.close(plain_folder(self._roots[0].descriptor, root.name))  # bubblewrap would follow a link there
-        return box.binds(self._roots, private)
+        return box.binds(self._roots, private, reading=reading)
 
     def _enclose(self, running: Running, seconds: float) -> None:
         """Put the limits round a child that does not run yet."""

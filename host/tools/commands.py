@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from host.errors import ToolFailed
+from host.errors import ToolFailed, Unsupported
 from host.tools.paths import WORKSPACE, place_of
 from host.tools.roots import Root
 
@@ -16,6 +16,13 @@ def refuse_unfit(command: str, environment: Mapping[str, str]) -> None:
         if not name or "=" in name or "\0" in name + value:
             message = f"the variable {name!r} cannot be passed to a command; choose a plain name and value"
             raise ToolFailed(message)
+
+
+def refuse_reading(*, reading: bool) -> None:
+    """Raise Unsupported for a command that must not write, where nothing can keep it from that."""
+    if reading:
+        message = "this command was let through because it only reads, and nothing bounds commands here; ask a person"
+        raise Unsupported(message)
 
 
 def inside(cwd: str, roots: Sequence[Root]) -> str:

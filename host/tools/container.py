@@ -87,10 +87,11 @@ class ContainerSandbox:
         on_output: Callable[[str], None] | None = None,
         caller: str = "",  # noqa: ARG002 - nothing is reached from a container
         also: Sequence[str] = (),  # noqa: ARG002 - as above
+        reading: bool = False,
     ) -> Finished:
         """Run `command` in a container of its own, see `host.tools.sandbox.Sandbox`."""
         output = Output(on_output)
-        with self._started(command, cwd, environment, timeout_seconds) as started:
+        with self._started(command, cwd, environment, timeout_seconds, reading=reading) as started:
             timed_out = await started.child.attend(output, timeout_seconds, started.kill)
             exit_code = started.child.exit_code
         text = output.text()
@@ -137,7 +138,9 @@ class ContainerSandbox:
         )
 
     @contextmanager
-    def _started(self, command: str, cwd: str, environment: Mapping[str, str], seconds: float) -> Generator[_Started]:
+    def _started(
+        self, command: str, cwd: str, environment: Mapping[str, str], seconds: float, *, reading: bool = False
+    ) -> Generator[_Started]:
         refuse_unfit(command, environment)
         engine = engines.engine_from(self._search_path)
         container = Container(
@@ -145,7 +148,7 @@ class ContainerSandbox:
             label=self._label(),
             image=self._image,
             cwd=inside(cwd, self._roots),
-            mounts=self._mounts(),
+            mounts=self._mounts(reading=reading),
             limits=self._limits,
             cpu_seconds=math.ceil(seconds) + 1,
         )
@@ -196,10 +199,13 @@ class ContainerSandbox:
     def _label(self) -> str:
         return leftovers.mark(self._roots[0])[leftovers.MARK]
 
-    def _mounts(self) -> list[Mount]:
-        """Return what is shown; engines take paths, so each is looked at to be still the folder that was opened."""
+    def _mounts(self, *, reading: bool) -> list[Mount]:
+        """Return what is shown, none of it to be written where the command only reads.
+
+        Engines take paths, so each is looked at to be still the folder that was opened.
+        """
         workspace = self._roots[0]
-        mounts = [Mount(source=path_of(workspace.descriptor, workspace.inside), inside=WORKSPACE, writable=True)]
+        mounts = [Mount(source=path_of(workspace.descriptor, workspace.inside), inside=WORKSPACE, writable=not reading)]
         private = trash.private_folder(workspace.descriptor)
         try:
             inside = f"{WORKSPACE}/{PRIVATE}"
@@ -209,7 +215,7 @@ class ContainerSandbox:
         for root in self._roots[1:]:
             os.close(plain_folder(workspace.descriptor, root.name))  # the place of the mount, and no link
             source = path_of(root.descriptor, root.inside)
-            mounts.append(Mount(source=source, inside=root.inside, writable=root.writable))
+            mounts.append(Mount(source=source, inside=root.inside, writable=root.writable and not reading))
         return mounts
 
 

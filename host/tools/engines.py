@@ -14,7 +14,7 @@ import msgspec
 
 from host.errors import Unsupported
 from host.tools.limits import Limits
-from host.tools.paths import WORKSPACE
+from host.tools.paths import HOME
 
 LABEL: Final = "elis.workspace"
 _PASSED: Final = ("HOME", "PATH", "USER", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "TMPDIR")
@@ -24,15 +24,15 @@ _IMAGE_USERS: Final = 65536  # that an image may name; podman shifts them away f
 # know all of this; bash is taken where the image has it, since people write for it.
 _WAITER: Final = (
     "umask 077; cat >/tmp/.elis-command && exec 3</tmp/.elis-command && rm /tmp/.elis-command || exit 125; "
-    "umask 022; for shell in bash sh; do command -v $shell >/dev/null && exec $shell /proc/self/fd/3 </dev/null; done"
+    f"umask 022; mkdir -p {HOME}; "
+    "for shell in bash sh; do command -v $shell >/dev/null && exec $shell /proc/self/fd/3 </dev/null; done"
 )
 VARIABLES: Final = {
-    "HOME": WORKSPACE,
+    "HOME": HOME,
     "USER": "elis",
     "LANG": "C.UTF-8",
     "TERM": "dumb",
     "TMPDIR": "/tmp",  # noqa: S108 - the container's own
-    "XDG_CACHE_HOME": "/tmp/cache",  # noqa: S108
 }
 
 

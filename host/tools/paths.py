@@ -14,6 +14,8 @@ from host.tools import names
 
 WORKSPACE: Final = "/workspace"
 PRIVATE: Final = ".elis"  # the host's own folder in a workspace: readable, never written by tools
+HOME: Final = "/tmp/home"  # noqa: S108 - of a command in a box of its own: empty each time
+BARE_HOME: Final = f"{PRIVATE}/home"  # of commands that have no box; nothing writes there but they themselves
 PACKAGES: Final = f"{PRIVATE}/packages"  # what install_package installed; there, so that no tool can add to it
 
 

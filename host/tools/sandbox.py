@@ -49,13 +49,16 @@ class Sandbox(Protocol):
         on_output: Callable[[str], None] | None = None,
         caller: str = "",
         also: Sequence[str] = (),
+        reading: bool = False,
     ) -> Finished:
         """Run `command` by a shell in the folder `cwd` (relative to /workspace); at the end all of it is gone.
 
         `environment` is added to the few variables that the back end states; nothing of the host's is inherited.
         `on_output` hears the output as it comes; connections are made for the call `caller`. Where the reach is by a
         door, this run is let out to the hosts `also` (entries of a list) besides those that are listed.
-        Raise Unsupported, with the fix, when the back end cannot be had.
+        With `reading` it can write nothing that lasts and reach nothing: a verdict that it only reads is a heuristic,
+        and programs take orders from files that a model wrote. Raise Unsupported, with the fix, when the back end
+        cannot be had, or cannot keep a command from writing.
         """
         ...
 

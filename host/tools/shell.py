@@ -102,14 +102,20 @@ class Shell:
                 on_output=keeping.feed,
                 caller=scope.key,
                 also=() if scope.way_out is None else scope.way_out.also,
+                reading=scope.reading,
             )
             kept = await keeping.finish()
         notes = (*finished.notes, *_how_to_reach(finished.unlisted, arguments.hosts))
+        if scope.reading and finished.exit_code != 0:
+            notes = (*notes, _READING)
         if arguments.hosts and scope.sandbox.reach is Reach.ANYTHING:
             notes = (*notes, _NOT_NEEDED)
         return _result(msgspec.structs.replace(finished, notes=notes), arguments, kept)
 
 
+_READING: Final = (
+    "it was taken to only read and ran unasked, so it could write nothing in /workspace and had no network"
+)
 _NOT_NEEDED: Final = "hosts is not needed here: commands reach whatever the machine that they run on reaches"
 
 

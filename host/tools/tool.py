@@ -53,6 +53,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     seen: SeenFiles  # content hashes this turn last saw (PASS-2)
     ask: Callable[[str], Awaitable[str]]  # asks a person, waits for the words
     way_out: WayOut | None = None  # where it reaches beyond the machine; None: nowhere
+    reading: bool = False  # the call was let through because what it runs only reads: it must not do more
     receiver: Receiver = Receiver()  # who is told the result
     masking: Callable[[], TextStream] = Plain  # masks a text on its way to a file; the gate gives the group's own
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from host.tools.names import shown
-from host.tools.paths import PRIVATE
+from host.tools.paths import BARE_HOME, PRIVATE
 from host.tools.roots import plain_folder
 from host.tools.walk import TEMPORARY
 
@@ -48,6 +48,15 @@ class Version:
 def private_folder(workspace: int) -> int:
     """Open `.elis` of the workspace, made when it is missing; raise PathViolation when it is no folder."""
     return plain_folder(workspace, PRIVATE)
+
+
+def make_home(workspace: int) -> None:
+    """Make the folder that is the home of commands which run in no box of their own."""
+    private = private_folder(workspace)
+    try:
+        os.close(plain_folder(private, BARE_HOME.removeprefix(f"{PRIVATE}/")))
+    finally:
+        os.close(private)
 
 
 def keep(workspace: int, key: str, name: str, version: Version | None) -> str | None:

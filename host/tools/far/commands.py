@@ -12,6 +12,8 @@ from host.tools.far.children import Children, hush, say
 from host.tools.far.jobs import PIECE_BYTES, Job
 from host.tools.far.wire import Message
 from host.tools.jail import Jail
+from host.tools.paths import BARE_HOME
+from host.tools.trash import make_home
 
 _DRAINED: Final = 1 << 20  # at most what a pipe holds
 _KILLED: Final = 137
@@ -85,11 +87,11 @@ def _ended(told: bytes) -> Message:
 
 def _variables(jail: Jail) -> dict[str, Any]:
     """Return the built environment: nothing of the login session's."""
-    home = jail.roots[0].real_path()
+    make_home(jail.roots[0].descriptor)
     user = pwd.getpwuid(os.getuid()).pw_name
     return {
         "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
-        "HOME": home,
+        "HOME": f"{jail.roots[0].real_path()}/{BARE_HOME}",
         "USER": user,
         "LOGNAME": user,
         "SHELL": "/bin/sh",

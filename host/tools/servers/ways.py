@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from browser.proxy import Door
 from host.errors import ElisError
+from host.tools.box import SYSTEM_PATH
 from host.tools.bwrap import BwrapSandbox
 from host.tools.egress import Egress
 from host.tools.finished import Finished
@@ -31,9 +32,9 @@ _LOG_BYTES: Final = 64 << 10  # of what one start of a server may write into the
 _LINE_CHARS: Final = 500
 _LAST_WORDS_CHARS: Final = 600
 _DOOR_SECONDS: Final = 0.05
-_APART: Final = {"HOME": "/tmp", "PYTHONPATH": ""}  # noqa: S108 - the sandbox's own
-"""A server whose entry shows it the workspace must take neither settings nor code from there: a model writes there, and
-the server may hold secrets. So it does not begin in it either."""
+_APART: Final = {"PATH": SYSTEM_PATH, "PYTHONPATH": ""}
+"""A server whose entry shows it the workspace must take neither settings nor code from there: a model has it written,
+and the server may hold secrets. So it does not begin in it either."""
 
 
 class Way(Protocol):

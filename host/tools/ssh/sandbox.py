@@ -17,7 +17,7 @@ import msgspec
 from host.errors import ElisError, Unsupported
 from host.tools import leftovers
 from host.tools.child import InUse
-from host.tools.commands import refuse_unfit
+from host.tools.commands import refuse_reading, refuse_unfit
 from host.tools.far.jobs import PIECE_BYTES, UNHEARD_PIECES
 from host.tools.far.wire import Message
 from host.tools.finished import Finding, Finished
@@ -121,9 +121,11 @@ class SshSandbox:
         on_output: Callable[[str], None] | None = None,
         caller: str = "",  # noqa: ARG002 - nothing there has a door of ours
         also: Sequence[str] = (),  # noqa: ARG002 - as above
+        reading: bool = False,
     ) -> Finished:
         """Run `command` there, see `host.tools.sandbox.Sandbox`; raise ToolFailed when the link is lost meanwhile."""
         refuse_unfit(command, environment)
+        refuse_reading(reading=reading)
         output = Output(on_output)
         with self._running.starting() as starting:
             try:

@@ -51,10 +51,13 @@ async def test_a_server_sees_the_workspace_where_its_entry_names_it(served: Serv
     served.stage.workspace.mkdir(parents=True)
     (served.stage.workspace / "mine.txt").write_text("shared words")
     served.server(folders=(".",))
-    apart = await told(served, "pwd; echo home=$HOME path=$PYTHONPATH.")
+    apart = await told(served, "pwd; echo home=$HOME code=$PYTHONPATH. $PATH")
     seen = await told(served, "cat /workspace/mine.txt; echo made > /workspace/made; touch /workspace/.elis/x 2>&1")
     assert "shared words" in seen
-    assert "\n/\nhome=/tmp path=.\n" in apart, "code and settings that a model wrote must not become the server's"
+    assert "\n/\nhome=/tmp/home code=. /usr/local/bin:" in apart, (
+        "code and settings that a model wrote must not become the server's"
+    )
+    assert "/workspace" not in apart.partition("home=")[2], "nor its programs"
     assert "Read-only file system" in seen
     assert (served.stage.workspace / "made").read_text() == "made\n"
 

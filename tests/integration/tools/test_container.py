@@ -20,6 +20,7 @@ from host.tools.engines import Container, Engine, Mount, engine_from
 from host.tools.finished import Finished
 from host.tools.jail import Jail
 from host.tools.leftovers import MARK, mark
+from host.tools.paths import HOME
 from host.tools.sandbox import sandbox_from
 from tests.integration.tools.conftest import SMALL, Place
 
@@ -77,7 +78,7 @@ async def run(sandbox: ContainerSandbox, command: str, *, seconds: float = BOUND
 async def test_a_command_gets_its_text_folders_and_variables_and_its_end_is_told(stand: Stand, place: Place) -> None:
     """The text goes another way than the command line, which a process list shows."""
     finished = await run(stand.sandbox(), "echo $WORD > made; cat; echo $HOME; exit 3", WORD="it's")
-    assert (finished.exit_code, finished.output, finished.timed_out) == (3, "/workspace\n", False)
+    assert (finished.exit_code, finished.output, finished.timed_out) == (3, f"{HOME}\n", False)
     assert (place.workspace / "made").read_text() == "it's\n"
     said = stand.said()
     assert "made" not in str(said["rest"]) + str(said["env"])
@@ -89,6 +90,13 @@ async def test_a_command_gets_its_text_folders_and_variables_and_its_end_is_told
     }
     assert [line.endswith(",readonly") for line in said["mount"]] == [False, True, True, False]
     assert stand.containers() == []
+
+
+@pytest.mark.clause("BOX-3", "POL-5")
+async def test_a_command_that_only_reads_gets_nothing_that_it_could_write(stand: Stand) -> None:
+    """Whatever it was judged by."""
+    await stand.sandbox().run("true", cwd=".", timeout_seconds=BOUND, environment={}, reading=True)
+    assert [line.endswith(",readonly") for line in stand.said()["mount"]] == [True] * 4
 
 
 @pytest.mark.clause("BOX-3")

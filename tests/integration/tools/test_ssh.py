@@ -17,6 +17,7 @@ from host.errors import PathViolation, ToolFailed, Unsupported
 from host.tools.finished import Finished
 from host.tools.jail import Jail
 from host.tools.limits import Limits
+from host.tools.paths import BARE_HOME
 from host.tools.reach import Reach
 from host.tools.roots import Root
 from host.tools.sandbox import files_of, sandbox_from
@@ -68,8 +69,17 @@ async def test_a_command_runs_in_the_named_root_with_a_built_environment(
     own = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "WORD", "ELIS_WORKSPACE"}
     assert names <= own | {"PWD", "OLDPWD", "SHLVL", "_"}
     assert "leaked" not in finished.output
+    assert f"HOME={machine.root}/{BARE_HOME}" in lines, "not where file tools write"
+    assert (machine.root / BARE_HOME).is_dir()
     assert sandbox.reach is Reach.ANYTHING
     assert not sandbox.bare
+
+
+@pytest.mark.clause("BOX-3", "POL-5")
+async def test_what_was_let_through_because_it_only_reads_does_not_run_there(sandbox: SshSandbox) -> None:
+    """Nothing there keeps it from writing, so no such call is made; one that is made all the same is refused."""
+    with pytest.raises(Unsupported, match="only reads"):
+        await sandbox.run("true", cwd=".", timeout_seconds=BOUND, environment={}, reading=True)
 
 
 @pytest.mark.clause("BOX-3")
