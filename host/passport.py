@@ -61,6 +61,11 @@ class Destination(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.host}:{self.port}"
 
     @property
+    def entry(self) -> str:
+        """As an entry of a list of hosts: that host at that port, and no other."""
+        return f"={self.authority}"
+
+    @property
     def target(self) -> str:
         """What intents and accounts call it: the host, with its port where that is an unusual one."""
         return self.host if (self.scheme, self.port) == ("https", 443) else self.authority

@@ -130,5 +130,5 @@ def _not_lent(error: ElisError) -> Refusal:
 
 
 def _let_out_to(registered: Registered) -> tuple[str, ...]:
-    """Return the hosts that a command is let out to beside the list, as a secret's settings would name them."""
-    return tuple(destination.target for destination in registered.hosts)
+    """Return the hosts that a command is let out to beside the list, as entries of it."""
+    return tuple(destination.entry for destination in registered.hosts)

@@ -133,7 +133,7 @@ def _beyond(registered: Registered, destination: Destination, egress: Egress, ye
     return Beyond(
         part=host_part(registered, destination),
         told=f"{destination.host}{port} is not listed in {egress.setting}; {yes}.",
-        host=f"={destination.authority}",
+        host=destination.entry,
     )
 
 

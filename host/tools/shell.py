@@ -106,13 +106,14 @@ class Shell:
             )
             kept = await keeping.finish()
         notes = (*finished.notes, *_how_to_reach(finished.unlisted, arguments.hosts))
-        if scope.reading and finished.exit_code != 0:
+        if scope.reading and _EROFS in finished.output:
             notes = (*notes, _READING)
         if arguments.hosts and scope.sandbox.reach is Reach.ANYTHING:
             notes = (*notes, _NOT_NEEDED)
         return _result(msgspec.structs.replace(finished, notes=notes), arguments, kept)
 
 
+_EROFS: Final = "Read-only file system"
 _READING: Final = (
     "it was taken to only read and ran unasked, so it could write nothing in /workspace and had no network"
 )

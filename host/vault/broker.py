@@ -19,7 +19,7 @@ from host.errors import ElisError, PolicyViolation, SecretMissing
 from host.passport import Passport
 from host.vault.masking import Masker
 from host.vault.references import is_slow, resolve
-from host.vault.towards import host_of, may_get
+from host.vault.towards import host_of, may_all_get, may_get
 
 HANDLE: Final = re.compile(r"«secret:([^«»]{1,64})»")
 _SIGN: Final = "«secret:"
@@ -154,10 +154,13 @@ class Broker:
     ) -> None:
         may = ", ".join(secret.hosts)
         reaches = (*self._reaches.get(passport.name, ()), *admitted)
-        others = [other for other in reaches if not may_get(other.lower(), secret.hosts)]
+        others = [other for other in reaches if not may_all_get(other, secret.hosts)]
         if secret.hosts and others:
             also = "any host" if "*" in others else ", ".join(others)
-            message = f"The secret {name!r} is bound to hosts ({may}), and {passport.name} may reach {also} as well."
+            message = (
+                f"The secret {name!r} is bound to hosts ({may}), and {passport.name} may reach {also} as well. An entry"
+                " of a list admits subdomains too, unless = stands before it."
+            )
             raise PolicyViolation(message)
         if not secret.hosts or not passport.network:
             return
@@ -167,7 +170,7 @@ class Broker:
             )
             raise PolicyViolation(message)
         if not may_get(host, secret.hosts):
-            message = f"The secret {name!r} may not go to {host or 'that address'}; its settings name: {may}."
+            message = f"The secret {name!r} may not go to {host or 'that address'}; its settings name: {may}, by https."
             raise PolicyViolation(message)
 
     def _armed(self, plain: Any, loan: "_Loan") -> Any:  # noqa: ANN401 - plain data

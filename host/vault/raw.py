@@ -8,13 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from browser.hosts import entry_of
 from host.config.problems import Problems, join
 from host.config.references import has_userinfo
 from host.config.servers import LENT, lent_to
 from host.config.settings import ServerSettings, Settings
 from host.vault import literals, named, shapes
-from host.vault.towards import host_in, may_get
+from host.vault.towards import host_in, may_all_get, may_get
 
 _REMEDY: Final = (
     'put the value behind a reference in [secrets] and write "secret:NAME" in env;'
@@ -126,7 +125,7 @@ def check_servers(settings: Settings, source: str) -> None:
         for lent in lent_to([server]):
             secret = settings.secrets.get(lent)
             bound = secret.hosts if secret is not None else ()
-            if bound and not all(may_get(host, bound) for host in _reached(server)):
+            if bound and not _bound_alone(server, bound):
                 wrong = f"is lent the secret {lent}, which is bound to hosts, and reaches others as well"
                 problems.add(f"mcp.{name}", wrong, f"list only hosts of [secrets.{lent}], each with = before it")
     error = problems.error()
@@ -134,11 +133,11 @@ def check_servers(settings: Settings, source: str) -> None:
         raise error
 
 
-def _reached(server: ServerSettings) -> list[str]:
-    """Return the hosts that a server reaches; an empty one stands for a host with its subdomains."""
+def _bound_alone(server: ServerSettings, hosts: Sequence[str]) -> bool:
+    """Tell whether a server reaches no other hosts than these."""
     if server.url:
-        return [host_in(server.url)]
-    return [entry.name if entry.exact else "" for entry in map(entry_of, server.network)]
+        return may_get(host_in(server.url), hosts)
+    return all(may_all_get(entry, hosts) for entry in server.network)
 
 
 def _is_raw(name: str, value: str) -> bool:

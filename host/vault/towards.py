@@ -10,10 +10,13 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
+from browser.errors import NotAHost
+from browser.hosts import entry_of
+
 _DOUBTFUL: Final = re.compile(r"[\s\\\x00-\x1f\x7f@«»%]")
 """What has no place between the scheme of an address and its path; some readers take a backslash for a slash."""
 
-_AUTHORITY: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<authority>[^/?#]*)")
+_AUTHORITY: Final = re.compile(r"https://(?P<authority>[^/?#]*)", re.IGNORECASE)
 
 
 def host_of(plain: Any, argument: str) -> str | None:  # noqa: ANN401 - plain arguments of a call
@@ -25,7 +28,10 @@ def host_of(plain: Any, argument: str) -> str | None:  # noqa: ANN401 - plain ar
 
 
 def host_in(address: str) -> str:
-    """Return the host that `address`, a URL, leads to, in lower case; empty where that cannot be told for certain."""
+    """Return the host that `address`, a URL, leads to, in lower case; empty where that cannot be told for certain.
+
+    Over anything but https it is not certain: whoever is on the way answers, and reads along.
+    """
     match = _AUTHORITY.match(address)
     if match is None or _DOUBTFUL.search(match["authority"]):
         return ""
@@ -41,6 +47,18 @@ def host_in(address: str) -> str:
 def may_get(host: str, hosts: Collection[str]) -> bool:
     """Tell whether a secret that is bound to `hosts` may go to `host`."""
     return bool(host) and host in {_plain_name(name.removeprefix("=")) for name in hosts}
+
+
+def may_all_get(entry: str, hosts: Collection[str]) -> bool:
+    """Tell whether a secret that is bound to `hosts` may go to whatever an entry of a list of hosts admits.
+
+    An entry without `=` admits subdomains too, and `*` stands for any host.
+    """
+    try:
+        read = entry_of(entry)
+    except NotAHost:
+        return False
+    return read.exact and may_get(read.name, hosts)
 
 
 def _plain_name(name: str) -> str:

@@ -64,7 +64,15 @@ async def test_a_tool_with_a_network_that_cannot_say_where_it_goes_gets_no_bound
 
 @pytest.mark.clause("SEC-2")
 @pytest.mark.parametrize(
-    ("reach", "lent"), [((), True), (("API.github.com",), True), (("evil.example",), False), (("*",), False)]
+    ("reach", "lent"),
+    [
+        ((), True),
+        (("=API.github.com",), True),
+        (("=api.github.com:8443",), True),
+        (("api.github.com",), False),  # with its subdomains
+        (("=api.github.com", "evil.example"), False),
+        (("*",), False),
+    ],
 )
 def test_a_tool_that_may_reach_other_hosts_too_gets_no_bound_secret(
     tmp_path: Path, reach: tuple[str, ...], lent: bool

@@ -93,7 +93,7 @@ async def test_a_command_that_was_asked_about_may_write_and_has_its_way_out(plan
 @pytest.mark.clause("POL-5")
 async def test_a_reading_command_that_could_not_write_says_why(planted: Stage) -> None:
     """The model need not guess."""
-    planted.model.script(Reply(calls=[Call("shell", {"command": "ls nowhere"})]), Reply(text="done"))
+    planted.model.script(Reply(calls=[Call("shell", {"command": "git -C repo status"})]), Reply(text="done"))
     await planted.ask()
     finished = await planted.until(lambda event: event.kind == "call_finished")
     assert "could write nothing in /workspace" in finished.data["result"]

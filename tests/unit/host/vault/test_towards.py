@@ -2,7 +2,7 @@
 
 import pytest
 
-from host.vault.towards import host_in, host_of, may_get
+from host.vault.towards import host_in, host_of, may_all_get, may_get
 
 GOOD = [
     ("https://api.github.com/user", "api.github.com"),
@@ -22,6 +22,8 @@ DOUBTFUL = [
     "https://api%2egithub.com/",
     "https://[api.github.com/",
     " https://api.github.com/",
+    "http://api.github.com/",
+    "ftp://api.github.com/",
     "",
 ]
 
@@ -46,6 +48,15 @@ def test_the_names_are_exact() -> None:
     assert may_get("api.github.com", ["=API.github.com."])
     for other in ("github.com", "x.api.github.com", "api.github.com.evil.example", "evilapi.github.com", ""):
         assert not may_get(other, ["api.github.com"])
+
+
+@pytest.mark.clause("SEC-2")
+def test_what_an_entry_of_a_list_admits_must_all_be_bound() -> None:
+    """A name in a list has its subdomains with it, and whoever runs one may be somebody else."""
+    for entry in ("=api.github.com", "=API.github.com.", "=api.github.com:8443"):
+        assert may_all_get(entry, ["api.github.com"])
+    for entry in ("api.github.com", "api.github.com:443", "=x.api.github.com", "=github.com", "*", "", "=10.0.0.1"):
+        assert not may_all_get(entry, ["api.github.com"])
 
 
 @pytest.mark.clause("SEC-2")
