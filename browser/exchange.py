@@ -335,7 +335,8 @@ _FAILURES: Final = frozenset({Rule.UNRESOLVED, Rule.UNREACHABLE})
 
 def _answer(error: Refused, advice: str, mark: str) -> bytes:
     """Return an answer whose first line says why: many programs show nothing else of a refused CONNECT."""
-    said = "".join(sign if sign.isascii() and sign.isprintable() else "?" for sign in str(error))[:_SHOWN]
+    said = "".join(sign if sign.isascii() and sign.isprintable() else "?" for sign in str(error))
+    said = said if len(said) <= _SHOWN else f"{said[:_SHOWN]}..."
     phrase = f"{_PHRASES.get(error.status, 'Refused')}: {said}"
     body = f"Elis did not carry this connection: {error} (rule {error.rule}). {advice}".rstrip() + "\n"
     lines = (

@@ -22,6 +22,7 @@ from typing import Final
 
 import msgspec
 
+from host.excerpts import ending
 from host.policy.shell.analysis import Analysis, analyse, unconfined, unjudged
 from host.policy.shell.judging_child import LENGTH_BYTES, framed
 from host.tools.child import Child
@@ -206,7 +207,7 @@ class _Talk:
         output = Output()
         self._child.wait(output, 0, self._child.kill_group)
         self._child.close()
-        words = output.text().strip()[-_SAID_CHARS:]
+        words = ending(output.text().strip(), _SAID_CHARS)
         return f": {words}" if words else ""
 
     def _received(self, until: float) -> bytes:

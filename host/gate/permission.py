@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from host.excerpts import beginning
 from host.gate.assessment import assess
 from host.gate.assistance import ASSISTED, Adviser, Assistance
 from host.gate.crossing import Crossing, Listed
@@ -238,5 +239,5 @@ def _denied(registered: Registered, ruling: Ruling) -> Refusal:
 
 def _what(registered: Registered) -> str:
     target = registered.target
-    shown = target if len(target) <= _SHOWN_CHARS else f"{target[:_SHOWN_CHARS]}…"
+    shown = beginning(target, _SHOWN_CHARS)
     return f"{registered.requested.tool} {shown}".strip()

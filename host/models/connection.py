@@ -23,6 +23,7 @@ import httpx2
 import msgspec
 
 from host.errors import SettingsError
+from host.excerpts import beginning
 from host.models.conversation import AttemptError
 from host.models.network import Network
 from host.models.reply import ReplyDraft
@@ -115,7 +116,7 @@ def error_text(body: bytes) -> str:
         text = _sentence(parsed.error) or _sentence(parsed.message) or _sentence(parsed.detail) or body.decode()
     except (ValueError, RecursionError, OverflowError):
         text = body.decode(errors="replace")
-    return " ".join(text.split())[:_SHOWN_CHARACTERS]
+    return beginning(" ".join(text.split()), _SHOWN_CHARACTERS)
 
 
 def _sentence(value: Any) -> str:  # noqa: ANN401 - servers put anything here

@@ -18,6 +18,7 @@ import msgspec
 
 from browser.proxy import Door
 from host.errors import Unsupported
+from host.excerpts import ending
 from host.tools import box, cgroups, door, seccomp, trash
 from host.tools.bash import shell
 from host.tools.child import Child, InUse
@@ -339,6 +340,6 @@ def _old(lacking: str) -> str:
 
 def unavailable(told: str) -> str:
     """Say that the sandbox does not work, in bubblewrap's words, and what to do about it."""
-    words = told.strip()[-300:] or "it ended without a word"
+    words = ending(told.strip(), 300) or "it ended without a word"
     fix = next((fix for sign, fix in _REMEDIES.items() if sign in told.lower()), "run elis doctor")
     return f"shell is unavailable: bubblewrap does not work here ({words}). Commands never run without it. Fix: {fix}"

@@ -17,7 +17,7 @@ from typing import Final
 
 from host.tools.output import Output
 
-_CHUNK: Final = 1 << 14  # what is masked in some milliseconds: a Stop must not wait for more than one of them
+_CHUNK: Final = 1 << 13  # what is masked in some milliseconds: a Stop must not wait for more than one of them
 _GONE_SECONDS: Final = 0.02  # SIGKILL takes a millisecond or two; longer only where a disk or device hangs
 
 
@@ -63,9 +63,11 @@ class Child:
     async def attend(self, output: Output, timeout_seconds: float, kill: Callable[[], None]) -> bool:
         """Feed `output` until the program has ended; return whether the time ran out. Call it once.
 
-        `kill` is called at the end, whatever brought it, and must end everything that the program started.
+        `kill` is called at the end, whatever brought it, and must end everything that the program started. When the
+        call is broken off, what still lies in the pipe is left there: a Stop does not wait for it to be masked.
         """
         loop = asyncio.get_running_loop()
+        wanted = True
         ended: asyncio.Future[None] = loop.create_future()
         loop.add_reader(self._handle, _settle, ended)
         loop.add_reader(self._output, self._pump, output, ended)
@@ -74,12 +76,16 @@ class Child:
                 await ended
         except TimeoutError:
             return True
+        except asyncio.CancelledError:
+            wanted = False
+            raise
         finally:
             loop.remove_reader(self._handle)
             loop.remove_reader(self._output)
             kill()
             self._reap()
-            self._drain(output)
+            if wanted:
+                self._drain(output)
         return False
 
     def wait(self, output: Output, timeout_seconds: float, kill: Callable[[], None]) -> bool:

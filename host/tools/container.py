@@ -18,6 +18,7 @@ from typing import Final
 import msgspec
 
 from host.errors import Unsupported
+from host.excerpts import ending
 from host.tools import engines, leftovers, trash
 from host.tools.box import path_of
 from host.tools.child import Child, InUse
@@ -231,7 +232,7 @@ def _not_run(exit_code: int, text: str) -> bool:
 
 
 def _unavailable(told: str) -> str:
-    words = told.strip()[-300:] or "it ended without a word"
+    words = ending(told.strip(), 300) or "it ended without a word"
     return (
         f"shell is unavailable: the container cannot be run ({words}). Commands never run without it. Fix: make sure "
         "that the user of Elis may run the image with podman or docker, and that it is there (podman pull); it needs "

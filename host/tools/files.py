@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import msgspec
 
 from host.errors import ToolFailed
+from host.excerpts import LEFT_OUT
 from host.passport import KnownFailure, Replay
 from host.stops import Reason
 from host.tools.beside import Looked
@@ -227,6 +228,7 @@ def _told(
 ) -> str:
     """Tell the lines `chosen` of `total`; with `goes_on` the one that is there is longer than that."""
     first = arguments.start_line - 1
+    before = LEFT_OUT if arguments.start_column > 1 else ""
     body, complete = _fitting(chosen, limit_bytes)
     if goes_on and complete:
         body, complete = chosen[0], 0
@@ -236,7 +238,7 @@ def _told(
         rest = counted(len(chosen[0]) - len(body), "character") if not goes_on else "more characters"
         going_on = call("read_file", path=shown, start_line=first + 1, start_column=column)
         return (
-            f"{shown}, line {first + 1} of {total} from column {arguments.start_column}:\n{body}\n"
+            f"{shown}, line {first + 1} of {total} from column {arguments.start_column}:\n{before}{body}{LEFT_OUT}\n"
             f"[{rest} of this line are left out. Read on: {going_on}]"
         )
     head = f"{shown}, {counted(total, 'line')}" if (first, last) == (0, total) else ""
@@ -245,7 +247,7 @@ def _told(
     if last < total:
         going_on = call("read_file", path=shown, start_line=last + 1)
         tail = f"\n[{counted(total - last, 'line')} after this are left out. Read on: {going_on}]"
-    return f"{head}:\n{body}{tail}"
+    return f"{head}:\n{before}{body}{tail}"
 
 
 def _fitting(lines: list[str], limit_bytes: int) -> tuple[str, int]:

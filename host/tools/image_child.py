@@ -17,6 +17,8 @@ from typing import Any, Final
 
 from PIL import Image, ImageOps
 
+from host.excerpts import beginning
+
 _FORMATS: Final = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF")
 _MOST_PIXELS: Final = 100_000_000  # of a decoded image: 400 MB
 _MEMORY_BYTES: Final = 4 << 30  # of addresses; the OCR's own libraries take half of it
@@ -44,7 +46,7 @@ def main() -> None:
                 return
             media_type, data = _encoded(picture, most_bytes)
     except Exception as error:  # noqa: BLE001 - whatever a decoder says of foreign data, it is told in one line
-        _tell(bad=f"{type(error).__name__}: {error}"[:300])
+        _tell(bad=beginning(f"{type(error).__name__}: {error}", 300))
         return
     with os.fdopen(made, "wb") as result:
         result.write(data)

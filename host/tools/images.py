@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from host.errors import ToolFailed, Unsupported
+from host.excerpts import ending
 from host.tools.child import Child
 from host.tools.output import Output
 from host.tools.replace import read_all
@@ -112,7 +113,7 @@ def _report(told: str, *, timed_out: bool, exit_code: int) -> Report:
                 raise ToolFailed(message)
             return report
     why = "it takes too long" if timed_out else f"its decoder ended with code {exit_code}"
-    message = f"the image cannot be decoded ({why}: {told.strip()[-200:]})"
+    message = f"the image cannot be decoded ({why}: {ending(told.strip(), 200)})"
     raise ToolFailed(message)
 
 

@@ -21,6 +21,7 @@ import msgspec
 
 from host.config.packages import NotAPackage, PackageList, Wanted, wanted
 from host.errors import ProtocolViolation, ResourceBusy, TimedOut, ToolFailed, Unsupported
+from host.excerpts import beginning, ending
 from host.passport import Decision, Effect, KnownFailure, Passport, Replay
 from host.stops import Reason
 from host.tools.bwrap import BwrapSandbox
@@ -228,7 +229,7 @@ def _refuse_failed(finished: Finished) -> None:
         message = "install_package is unavailable: the sandbox has no python3; ask the operator to install python3"
         raise Unsupported(message)
     if finished.exit_code != 0:
-        said = finished.output.strip()[-_SAID_CHARS:]
+        said = ending(finished.output.strip(), _SAID_CHARS)
         message = (
             "nothing was installed, what was installed before is as it was. Only wheels of the index that fit the "
             "sandbox's python3 and the versions of the group's list are taken. What pip said:"
@@ -284,7 +285,7 @@ def _reported(stage: int) -> tuple[Package, ...]:
 def _refuse_strangers(report: _Report) -> None:
     """Raise Quoting for a set with anything that is no wheel of the index."""
     strange = [
-        f"{one.metadata.name}: {one.download_info.url}"[:_SAID_CHARS]
+        beginning(f"{one.metadata.name}: {one.download_info.url}", _SAID_CHARS)
         for one in report.install
         if one.is_direct or not urlsplit(one.download_info.url).path.endswith(".whl")
     ]

@@ -20,6 +20,7 @@ import msgspec
 from browser.errors import Refused
 from browser.hosts import name_of
 from host.errors import ProtocolViolation, TimedOut, ToolFailed, Unsupported
+from host.excerpts import ending
 from host.passport import Destination
 from host.tools.child import Child
 from host.tools.egress import USUAL_PORT, Egress
@@ -119,7 +120,7 @@ async def _configured(variables: Mapping[str, str], mark: Mapping[str, str]) -> 
         await child.attend(output, _ASKING_SECONDS, child.kill_group)
     told = [line.split() for line in output.text().splitlines() if line.startswith("index ")]
     if child.exit_code != 0 or len(told) != 1 or len(told[0]) != 2:  # noqa: PLR2004 - the word, and the address
-        message = f"pip does not say which package index it uses ({output.text().strip()[-200:]}). {_FIX}"
+        message = f"pip does not say which package index it uses ({ending(output.text().strip(), 200)}). {_FIX}"
         raise Unsupported(message)
     return told[0][1]
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final
 import msgspec
 
 from host.errors import ToolFailed
+from host.excerpts import ending
 from host.tools import names
 from host.tools.file_passports import failing_when, looking
 from host.tools.outputs import kept_from_outside
@@ -96,7 +97,7 @@ class SearchFiles:
             message = f"{arguments.text!r} is no regular expression ({report.bad}); correct it, or set regex to false"
             raise ToolFailed(message)
         if report.done is None and not told.timed_out:
-            message = f"the search ended early (exit code {told.exit_code}): {told.text[-300:].strip()}"
+            message = f"the search ended early (exit code {told.exit_code}): {ending(told.text.strip(), 300)}"
             raise ToolFailed(message)
         return _result(report, arguments, self._seconds, scope.receiver.answer_bytes)
 
@@ -116,8 +117,8 @@ def _result(report: _Report, arguments: SearchFilesArguments, seconds: float, li
     lines: list[str] = []
     size = 0
     for path, number, shown, start, rest in report.hits:
-        before = f"[… {start} characters before] " if start else ""
-        behind = f" [… {rest} characters after]" if rest else ""
+        before = f"[{start} characters before] …" if start else ""
+        behind = f"… [{rest} characters after]" if rest else ""
         line = f"{path}:{number}: {before}{shown}{behind}"
         size += len(line.encode(errors="replace")) + 1
         if size > limit_bytes:

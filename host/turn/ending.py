@@ -10,6 +10,7 @@ from typing import Final
 
 import msgspec
 
+from host.excerpts import beginning
 from host.record import lookups
 from host.record.events import Account, ApprovalSettled, AttemptFailed, GroupEvent, TurnEnded
 from host.record.rows import CallRow, TurnRow
@@ -119,8 +120,7 @@ def _last_unresolved(calls: Sequence[CallRow]) -> CallRow | None:
 
 def _named(call: CallRow) -> str:
     """Name a call in one line (REPLY-6)."""
-    line = " ".join(f"{call.tool} {call.target}".split())
-    return line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 1]}…"
+    return beginning(" ".join(f"{call.tool} {call.target}".split()), _LINE_CHARS)
 
 
 def _line(call: CallRow) -> Account:

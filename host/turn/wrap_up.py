@@ -6,6 +6,7 @@ is why it can be reserved from the start.
 
 from typing import Final
 
+from host.excerpts import beginning
 from host.models.conversation import Said
 from host.turn.state import Step, TurnState
 
@@ -41,5 +42,5 @@ def _call_lines(step: Step) -> list[str]:
                 outcome = "done"
             case _:
                 outcome = f"failed: {end.reason.value if end.reason else 'unknown'}"
-        lines.append(f"- {asked.tool} {asked.arguments[:_ARGUMENTS_KEPT]} → {outcome}")
+        lines.append(f"- {asked.tool} {beginning(asked.arguments, _ARGUMENTS_KEPT)} → {outcome}")
     return lines

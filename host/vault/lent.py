@@ -15,6 +15,7 @@ import msgspec
 
 from host.vault import dumps, hidden, rare, views
 from host.vault.appearances import BARE, FLAT, HEX, ONCE, Form, forms_of
+from host.vault.torn import Parts
 
 SHORT_BYTES: Final = 6  # below this a value is masked only as a word of its own: its encodings occur by chance
 _UNFINISHED_DEPTH: Final = 6  # escapes within escapes that may be cut off at once
@@ -43,6 +44,7 @@ class LentValue:
         self._short = min(len(flat), len(bare)) < SHORT_BYTES
         word = rb"(?<![0-9A-Za-z])" + re.escape(self.plain) + rb"(?![0-9A-Za-z])"
         self._word = re.compile(word)
+        self._parts = Parts(self.plain)
         self._forms: dict[str, tuple[Form, ...]] = {} if self._short else forms_of(self.plain)
         longest = max([len(self.plain), *(len(form.core) for form in self._forms.get(FLAT, ()))])
         self.reach = longest * _LONGEST_ESCAPE
@@ -64,6 +66,10 @@ class LentValue:
         # What looks like an escape together with the byte before it is missed by the views, never by this.
         found += [Span(at, at + len(self.plain), self.replacement) for at in _all(text.raw, self.plain)]
         return found
+
+    def torn(self, raw: bytes) -> list[Span]:
+        """Return where a part of the value stands in `raw`, as a cut leaves it, in no order."""
+        return [Span(start, end, self.replacement) for start, end in self._parts.spans(raw)]
 
     def begins_at(self, text: "Text") -> int:
         """Return the earliest byte from which the end of `text` is a beginning of the value; its length if none is."""
@@ -137,7 +143,8 @@ def spans_of(values: tuple[LentValue, ...], raw: bytes) -> list[Span]:
         return []
     text = Text(raw)
     found = [span for value in values for span in value.spans(text)]
-    return settled([*found, *_inside_base64(values, raw)])
+    torn = [span for value in values for span in value.torn(raw)]  # last: the whole of another value beats a part
+    return settled([*found, *_inside_base64(values, raw), *torn])
 
 
 def opens_at(values: tuple[LentValue, ...], raw: bytes) -> int:

@@ -16,6 +16,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
+from host.excerpts import beginning
+
 LINE_BYTES: Final = 8 << 20  # of one message; an image in a result fits
 _STRAY_LINES: Final = 1000  # that are no messages; a program that prints more says nothing else
 
@@ -81,7 +83,7 @@ async def _read(
                     message = mcp_types.jsonrpc_message_adapter.validate_json(line, by_name=False)
                 except (ValidationError, ValueError):
                     strays += 1
-                    stray(f"no message: {line[:200].decode(errors='replace').rstrip()}")
+                    stray(f"no message: {beginning(line.decode(errors='replace').rstrip(), 200)}")
                     continue
                 await incoming.send(SessionMessage(message))
             stray(f"it printed {strays} lines that are no messages, and was ended")

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 
 from browser.proxy import Door
 from host.errors import ElisError
+from host.excerpts import ending
 from host.tools.box import SYSTEM_PATH
 from host.tools.bwrap import BwrapSandbox
 from host.tools.egress import Egress
@@ -126,7 +127,7 @@ class Program:
             self._end = words.replace("shell is unavailable", "it cannot be started", 1)
             return
         finished = running.result()
-        said = clean(finished.output.strip()[-_LAST_WORDS_CHARS:], _LAST_WORDS_CHARS)
+        said = clean(ending(finished.output.strip(), _LAST_WORDS_CHARS), _LAST_WORDS_CHARS + 1)
         parts = (f"exit code {finished.exit_code}", *finished.notes, *((f"it said: {said}",) if said else ()))
         self._end = "; ".join(parts)
 
@@ -181,7 +182,7 @@ class _Log:
     def feed(self, text: str) -> None:
         """Take what came."""
         *lines, self._rest = (self._rest + text).split("\n")
-        self._rest = self._rest[:_LINE_CHARS]
+        self._rest = self._rest[: 2 * _LINE_CHARS]  # what comes behind a cut is never shown
         for line in lines:
             self._say(line)
 

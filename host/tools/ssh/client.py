@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from host.errors import Unsupported
+from host.excerpts import ending
 from host.tools.far.loading import BOOT, OPTIONS
 
 _OPTIONS: Final = (
@@ -38,7 +39,7 @@ def environment(own: Mapping[str, str]) -> dict[str, str]:
 
 def why_not(host: str, said: str) -> str:
     """Say why the far end did not begin, in the words of ssh or of that machine, and what to do about it."""
-    words = " ".join(said.split())[-_LAST_CHARS:] or "it ended without a word"
+    words = ending(" ".join(said.split()), _LAST_CHARS) or "it ended without a word"
     low = said.lower()
     fix = next((fix for signs, fix in _REMEDIES if any(sign in low for sign in signs)), _TRY)
     return f"{host} cannot be used ({words}). Fix: {fix.format(host=host)}"

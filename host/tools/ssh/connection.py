@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar, cast
 import msgspec
 
 from host.errors import ElisError, PathViolation, ToolFailed, Unsupported
+from host.excerpts import beginning
 from host.tools.far.wire import MAGIC, Garbled, Message, packed, received
 from host.tools.jail import Missing
 from host.tools.seen import ChangedSince
@@ -286,7 +287,7 @@ def formed(value: Any, kind: type[T], *, text_chars: int = _TEXT_CHARS) -> T:  #
     try:
         made = msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise _otherwise(str(error)[:_TEXT_CHARS]) from error
+        raise _otherwise(beginning(str(error), _TEXT_CHARS)) from error
     for leaf in _leaves(made):
         if isinstance(leaf, str) and len(leaf) > text_chars:
             raise _otherwise("a text that is longer than any may be")
@@ -354,4 +355,4 @@ def _failure(answer: Message) -> ElisError | None:
 def _words(why: Any) -> str:  # noqa: ANN401 - JSON
     """Return why something failed, in not too many words."""
     text = why if isinstance(why, str) and why else "it failed on the other machine"
-    return text if len(text) <= WORDS_CHARS else f"{text[:WORDS_CHARS]}…"
+    return beginning(text, WORDS_CHARS)

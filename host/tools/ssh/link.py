@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from host.errors import ToolFailed, Unsupported
+from host.excerpts import beginning
 from host.tools import leftovers
 from host.tools.far.loading import MODULES, payload
 from host.tools.far.wire import Garbled, Message, packed
@@ -170,8 +171,8 @@ def _heard(host: str, root: str, connection: Connection) -> Message:
         raise Unsupported(client.why_not(host, said)) from None
     if hello.get("hello") is not True:
         message = (
-            f"on {host} the folder {root} cannot be used ({str(hello.get('why'))[:300]}). Fix: make it there, as the "
-            "user that ssh logs in as, or correct sandbox.root"
+            f"on {host} the folder {root} cannot be used ({beginning(str(hello.get('why')), 300)}). Fix: make it "
+            "there, as the user that ssh logs in as, or correct sandbox.root"
         )
         raise Unsupported(message)
     return hello

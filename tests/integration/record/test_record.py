@@ -203,7 +203,7 @@ async def test_a_call_with_a_long_target_takes_one_line_of_the_account(record: R
     final = await ended(record, Verdict(), response(1, "shell"), *events)
     (line,) = final.failed
     assert line.what.startswith("shell touch file-0 file-1 ")
-    assert (len(line.what), line.what[-1]) == (200, "…")
+    assert (len(line.what), line.what[-1]) == (201, "…")
     assert final.detail == f"{line.what}: {Reason.TOOL_FAILED.sentence}"
 
 

@@ -92,7 +92,7 @@ async def test_what_was_not_searched_or_shown_is_said(scope: Scope, place: Place
     assert "1 line in 2 files searched" in told  # the long one, and the guide in docs
     assert "[Not searched, not UTF-8 text: binary, latin]" in told
     assert "[Not searched, larger than 16 MiB: large]" in told
-    assert "long:1: [… 900 characters before] " + "x" * 100 + "hit" + "y" * 197 + " [… 803 characters after]" in told
+    assert "long:1: [900 characters before] …" + "x" * 100 + "hit" + "y" * 197 + "… [803 characters after]" in told
 
 
 @pytest.mark.clause("PATH-1")

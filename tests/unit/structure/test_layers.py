@@ -16,6 +16,7 @@ LAYERS = {
     "passport": 1.15,
     "faults": 1.15,
     "telemetry": 1.2,
+    "excerpts": 1.0,
     "record": 2,
     "models": 3,
     "vault": 3,
