@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from host.config.home import GroupHome
+from host.config.home import GroupHome, Home
 from host.config.live import LivePolicy
 from host.config.packages import PackageList
 from host.config.servers import lent_to
@@ -160,7 +160,11 @@ class _Assembled:
 
     def _broker(self, host_folder: Path) -> Broker:
         key = self.blueprint.model.api_key
-        reserved = {*self.blueprint.reserved, *(() if key is None else (key,))}
+        reserved = {
+            f"file:{Home(root=host_folder).token_file}",
+            *self.blueprint.reserved,
+            *(() if key is None else (key,)),
+        }
         sandbox = self.blueprint.settings.sandbox
         broker = Broker(
             self.blueprint.secrets,

@@ -17,6 +17,7 @@ from host.config.references import identity, kept_by_host
 from host.config.settings import SecretSettings
 from host.errors import ElisError, PolicyViolation, SecretMissing
 from host.passport import Passport
+from host.vault.literals import likely
 from host.vault.masking import Masker
 from host.vault.references import is_slow, resolve
 from host.vault.towards import host_of, may_all_get, may_get
@@ -26,6 +27,9 @@ _SIGN: Final = "«secret:"
 
 _PROVIDER_KEY: Final = "provider-key"
 """The kind of mask that stands for what the host itself uses."""
+
+_SHORTEST: Final = 4
+"""Characters of a value that is lent: a shorter one is a part of ordinary words, and is not masked inside of them."""
 
 _FIRST_LOOK_SECONDS: Final = 30.0
 """How long a first turn waits for slow vaults to tell what an earlier process may have lent."""
@@ -212,17 +216,25 @@ class Broker:
         except ElisError as error:
             message = f"The secret {name!r} cannot be had. {error.message}."
             raise SecretMissing(message) from error
-        if any(value == own_value for own_value in self._own_values()):
+        if any(own_value in value for own_value in self._own_values()):
             raise _own(name)
+        if len(value) < _SHORTEST:
+            message = (
+                f"The secret {name!r} cannot be lent: a value of fewer than {_SHORTEST} characters cannot be kept from "
+                "being shown. Keep a longer one there."
+            )
+            raise SecretMissing(message)
         return value
 
     def _own_values(self) -> list[str]:
         values: list[str] = []
         for reference in self._reserved:
             try:
-                values.append(resolve(reference, self._environment, base=self._base))
+                value = resolve(reference, self._environment, base=self._base)
             except ElisError:
-                continue  # what cannot be had cannot be equal; whoever uses it says that it is missing
+                continue  # what cannot be had cannot be in another; whoever uses it says that it is missing
+            if likely(value.encode("utf-8", "surrogatepass")):  # a local model's key is a plain word
+                values.append(value)
         return values
 
 

@@ -4,8 +4,10 @@ What the program writes may be the secret, so it is returned and never logged. H
 """
 
 import contextlib
+import errno
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -16,6 +18,7 @@ import msgspec
 
 _MOST_BYTES: Final = 64 * 1024  # of output or of errors; four times the longest secret
 _CHUNK: Final = 16 * 1024
+_NOT_STARTED: Final = frozenset({126, 127})
 _GONE_SECONDS: Final = 2.0  # SIGKILL takes milliseconds; longer only where a disk or device hangs
 
 
@@ -33,9 +36,12 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(argv: Sequence[str], environment: Mapping[str, str], seconds: float, given: bytes = b"") -> Finished:
-    """Run `argv` with `given` (less than a pipe holds) as its input; raise OSError and TooSlow."""
+    """Run `argv` with `given` (less than a pipe holds) as its input; raise OSError and TooSlow.
+
+    It ends with the calling thread, and so with a host that is killed, where util-linux is there to see to it.
+    """
     process = subprocess.Popen(
-        argv,
+        [*_tie(), *argv],
         stdin=subprocess.PIPE if given else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -56,7 +62,14 @@ def run(argv: Sequence[str], environment: Mapping[str, str], seconds: float, giv
         for stream in (process.stdout, process.stderr):
             if stream is not None:
                 stream.close()
+    if finished.code in _NOT_STARTED and finished.err.startswith(b"setpriv: failed to execute"):
+        raise OSError(errno.ENOEXEC, os.strerror(errno.ENOEXEC), argv[0])
     return finished
+
+
+def _tie() -> list[str]:
+    program = shutil.which("setpriv", path="/usr/bin:/bin")
+    return [program, "--pdeathsig", "KILL", "--"] if program else []
 
 
 def _attend(process: "subprocess.Popen[bytes]", until: float) -> Finished:

@@ -12,6 +12,7 @@ from host.errors import SettingsError
 from host.vault.missing import LARGEST_BYTES, as_text, missing
 
 _OTHERS: Final = 0o077  # mode bits for group and others
+_KERNEL: Final = ("/proc/", "/sys/", "/dev/")  # the host's own environment is a file there
 _PRIVATE_FOLDER: Final = 0o700
 
 
@@ -28,7 +29,7 @@ def read(reference: Reference, path: Path) -> str:
         raise missing(reference, cause) from None
     try:
         status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(status.st_mode) or str(Path(f"/proc/self/fd/{descriptor}").readlink()).startswith(_KERNEL):
             raise missing(reference, f"{path} is no file; name a file that holds nothing but the value")
         if status.st_mode & _OTHERS:
             mode = stat.S_IMODE(status.st_mode)
@@ -38,7 +39,7 @@ def read(reference: Reference, path: Path) -> str:
     finally:
         os.close(descriptor)
     value = as_text(reference, data, str(path)).rstrip("\r\n")
-    if not value:
+    if not value.strip():
         raise missing(reference, f"{path} is empty; write the value there")
     return value
 

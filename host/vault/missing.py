@@ -16,6 +16,9 @@ def missing(reference: Reference, cause: str) -> SecretMissing:
 def as_text(reference: Reference, data: bytes, where: str) -> str:
     """Return `data` as text; raise SecretMissing where it is none."""
     try:
-        return data.decode()
+        text = data.decode("utf-8-sig")  # an editor may have begun it with a mark of its own
     except UnicodeDecodeError:
         raise missing(reference, f"{where} holds no UTF-8 text; keep text there, base64 for instance") from None
+    if "\0" in text:
+        raise missing(reference, f"{where} holds NUL characters; keep text there, base64 for instance")
+    return text

@@ -43,8 +43,8 @@ def resolve(reference: str, environment: Mapping[str, str], *, base: Path, secon
     parsed = parse(reference)
     match parsed.kind:
         case "env":
-            value = environment.get(parsed.name, "")
-            if not value:
+            value = environment.get(parsed.name, "").rstrip("\r\n")
+            if not value.strip():
                 raise missing(parsed, f"the variable {parsed.name} is not set for the host; set it and start again")
         case "file":
             value = files.read(parsed, path_of(parsed, base))

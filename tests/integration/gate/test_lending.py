@@ -88,6 +88,42 @@ def test_a_tool_that_may_reach_other_hosts_too_gets_no_bound_secret(
             broker.arm({"text": "«secret:api»"}, passport)
 
 
+@pytest.mark.clause("SEC-3")
+@pytest.mark.parametrize("around", ["{}", "user:{}", '{{"token": "{}"}}', "{}\n"])
+async def test_a_value_that_holds_a_key_of_the_host_is_not_lent(stage: GateStage, around: str) -> None:
+    """Whatever stands around it, and whatever name it is kept under."""
+    stage.environment |= {"PROVIDER": VALUE, "KEY": around.format(VALUE)}
+    stage.reserved = ("env:PROVIDER",)
+    stage.secrets["api"] = SecretSettings(ref="env:KEY", tools=("probe",))
+    probe = stage.probe()
+    refused = await stage.call(arguments={"text": "«secret:api»"})
+    assert (refused.reason, probe.given) == (Reason.POLICY_VIOLATION, [])
+    assert "host's own" in refused.text
+
+
+@pytest.mark.clause("SEC-2", "MASK-1")
+@pytest.mark.parametrize("value", ["", " ", "\n", "a", "ab", "\t\t\t\t\t"])
+async def test_a_value_that_could_not_be_masked_is_not_lent(stage: GateStage, value: str) -> None:
+    """Blank, or so short that it is a part of every text."""
+    stage.environment["KEY"] = value
+    stage.secrets["api"] = SecretSettings(ref="env:KEY", tools=("probe",))
+    probe = stage.probe()
+    refused = await stage.call(arguments={"text": "«secret:api»"})
+    assert (refused.reason, probe.given) == (Reason.SECRET_MISSING, [])
+
+
+@pytest.mark.clause("SEC-1", "SEC-3")
+@pytest.mark.parametrize("path", ["/proc/self/environ", "/proc/self/cmdline", "/proc/version"])
+async def test_what_the_kernel_tells_is_no_secret_s_file(stage: GateStage, path: str) -> None:
+    """The host's environment is a file there; neither by its name nor by a link."""
+    (stage.root / "link").symlink_to(path)
+    probe = stage.probe()
+    for ref in (f"file:{path}", f"file:{stage.root / 'link'}"):
+        stage.secrets["api"] = SecretSettings(ref=ref, tools=("probe",))
+        refused = await stage.call(arguments={"text": "«secret:api»"})
+        assert (refused.reason, probe.given) == (Reason.SECRET_MISSING, [])
+
+
 @pytest.mark.clause("SEC-2", "POL-4")
 async def test_a_secret_that_would_change_where_a_call_goes_is_not_lent(stage: GateStage) -> None:
     """What was judged, and perhaps asked about, is the destination that the handle stood in."""

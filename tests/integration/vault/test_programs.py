@@ -1,6 +1,9 @@
 """Secrets from the programs of 1Password, Bitwarden and the password store: what is asked, what an answer means."""
 
 import json
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Final
@@ -8,6 +11,7 @@ from typing import Final
 import pytest
 
 from host.errors import SecretMissing
+from host.tools.child import readable_within
 from host.vault.references import resolve
 from tests.integration.vault.stand_ins import install
 
@@ -117,6 +121,25 @@ def test_a_program_that_waits_is_ended_at_the_bound(tmp_path: Path) -> None:
     with pytest.raises(SecretMissing, match=r"did not answer within 1 s; .*unlock"):
         resolve("op:a/b/c", {"PATH": str(tmp_path)}, base=tmp_path, seconds=1)
     assert time.monotonic() - began < BOUND
+
+
+@pytest.mark.clause("SEC-1")
+def test_a_program_ends_with_a_host_that_is_killed(tmp_path: Path) -> None:
+    """Nothing that knows a secret stays behind."""
+    told = tmp_path / "pid"
+    waits = tmp_path / "waits"
+    waits.write_text(f"#!/bin/sh\necho $$ >{told}.new; mv {told}.new {told}; exec sleep 4713\n")
+    waits.chmod(0o755)
+    code = f"from host.vault.command import run; run([{str(waits)!r}], {{'PATH': '/usr/bin:/bin'}}, 60)"
+    host = subprocess.Popen([sys.executable, "-c", code])
+    while not told.exists():
+        assert host.poll() is None
+        time.sleep(0.01)
+    handle = os.pidfd_open(int(told.read_text()))
+    host.kill()
+    host.wait()
+    assert readable_within(handle, 5.0)
+    os.close(handle)
 
 
 @pytest.mark.clause("SEC-1")
