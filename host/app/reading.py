@@ -8,11 +8,11 @@ from pathlib import Path
 
 from host.config.load import load
 from host.config.settings import Settings
-from host.vault.raw import check_servers
+from host.vault.raw import check_settings
 
 
 def read_settings(path: Path, tool_names: Collection[str]) -> Settings:
     """Return the settings; raise as `load` does, and SettingsError for a secret that stands in the file itself."""
     settings = load(path, tool_names)
-    check_servers(settings, str(path))
+    check_settings(settings, str(path))
     return settings

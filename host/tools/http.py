@@ -252,19 +252,25 @@ async def _result(answer: Answer, text: str | None, address: WebAddress, trip: _
     """Put an answer into words: the host's own first, then what came from outside. `address` is the call's own."""
     ok = answer.status < _FAILED
     headers = "\n".join(f"{name}: {value}" for name, value in answer.headers if name in _SHOWN)
+    others = sum(name not in _SHOWN for name, _ in answer.headers)
     body = await _body(answer, text, address, scope) if answer.body else _Body()
     last = trip.hops[-1] if trip.hops else address
     host = last.destination.host
     status = f"HTTP {answer.status} {phrase_of(answer.status)}".rstrip()
     return ToolResult(
         text="\n\n".join(part for part in ("\n".join(filter(None, (trip.words, headers))), body.text) if part),
-        head="\n".join(filter(None, (status, *trip.notes, body.said))),
+        head="\n".join(filter(None, (status, *trip.notes, _left_out(others), body.said))),
         kept=body.kept,
         origin=f"http {last.destination.target}",
         ok=ok,
         reason=None if ok else Reason.TOOL_FAILED,
         detail="" if ok else f"status {answer.status} from {host}",
     )
+
+
+def _left_out(headers: int) -> str:
+    """Say that headers are not told: those that neither describe the answer nor lead on."""
+    return f"[{counted(headers, 'header')} of the answer left out]" if headers else ""
 
 
 class _Body(msgspec.Struct, frozen=True, kw_only=True):
@@ -307,7 +313,8 @@ async def _text_of(answer: Answer) -> str | None:
 
 def _file(answer: Answer, address: WebAddress, scope: Scope) -> str:
     """Return a name that tells what it is and that no other call has."""
-    last = unquote(address.target.partition("?")[0].rpartition("/")[2])
+    masking = scope.masking()  # the address may hold a secret, and the name of a file is shown everywhere
+    last = masking.feed(unquote(address.target.partition("?")[0].rpartition("/")[2])) + masking.flush()
     name = _UNSAFE.sub("-", last).strip(".-")[-60:] or address.destination.host
     kind = answer.header("content-type").partition(";")[0].strip()
     if "." not in name.rpartition("/")[2] or not last:

@@ -22,11 +22,13 @@ _REMEDY: Final = (
 
 
 _OPTION: Final = re.compile(
-    r"--?(?:[\w.]+-)*(?P<word>(?:api|access|private|secret)?-?key|token|secret|pass(?:word|wd|phrase|code)?|pwd|psk|pat"
+    r"--?(?:[\w.]+-)*(?P<word>(?:api|access|private|secret)?-?key|token|secret|pass(?:word|wd|phrase|code)?|pwd?|psk|pat"
     r"|(?P<loose>auth(?:orization)?)|bearer|creds?|credentials?)\Z",
     re.IGNORECASE,
 )
 _SHORT_OPTION: Final = re.compile(r"-[kpt]\Z", re.IGNORECASE)
+_LOGIN_OPTION: Final = re.compile(r"(?:-u|--?(?:[\w.]+[-.])*(?:user|login|auth|userpwd))\Z", re.IGNORECASE)
+_LOGIN: Final = re.compile(r"[^:\s/]+:(?!\d+\Z)[^:\s]+\Z")  # a name and a password; two numbers are user and group
 _JOINED: Final = re.compile(r"(?P<option>--?[A-Za-z][\w.-]*)=(?P<value>.+)\Z", re.DOTALL)
 _SHORT_JOINED: Final = re.compile(r"(?P<option>-[kp])(?P<value>[^=-].*)\Z", re.DOTALL)
 _NAMES_CONTENT: Final = re.compile(
@@ -36,6 +38,7 @@ _NAMES_CONTENT: Final = re.compile(
 _WORD: Final = re.compile(r"[A-Za-z0-9_+/=.~-]{20,}\Z")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.IGNORECASE)
 _HASH: Final = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z", re.IGNORECASE)
+_PARTS: Final = re.compile(r"[/?&=#;]")
 _SEPARATORS: Final = re.compile(r"[/.]")
 _SHORTEST_WORD: Final = 20
 _CHANGE: Final = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
@@ -65,8 +68,10 @@ def _is_raw_argument(option: str, argument: str) -> bool:
     if argument.startswith("-"):
         return False
     value = argument.encode("utf-8", "surrogatepass")
-    if literals.refers(value) or literals.is_path(value) or "://" in argument or _UUID.match(argument):
+    if literals.refers(value) or literals.is_path(value) or _UUID.match(argument):
         return False
+    if "://" in argument:
+        return is_raw_address(argument)
     named_secret = _OPTION.match(option)
     if named_secret is not None:
         if named_secret["loose"]:  # also names a method
@@ -74,7 +79,14 @@ def _is_raw_argument(option: str, argument: str) -> bool:
         return not named_secret["word"].lower().endswith("key") or literals.likely(value)
     if _SHORT_OPTION.match(option) and literals.opaque(value):
         return not literals.is_number(value)
-    return _is_generated(option, argument)
+    login = _LOGIN_OPTION.match(option) is not None and _LOGIN.match(argument) is not None
+    return login or _is_generated(option, argument)
+
+
+def is_raw_address(address: str) -> bool:
+    """Tell whether an address carries a secret: a user's, a key in its query, a path that only generators make."""
+    _, _, rest = address.partition("://")
+    return looks_secret(address) or any(_is_generated("", part) for part in _PARTS.split(rest))
 
 
 def _is_generated(option: str, argument: str) -> bool:
@@ -114,13 +126,17 @@ def check_environment(
             problems.add(join(key, name), "holds a raw value where a secret belongs", _REMEDY)
 
 
-def check_servers(settings: Settings, source: str) -> None:
-    """Judge every tool server of the settings in the file `source`; raise SettingsError."""
+def check_settings(settings: Settings, source: str) -> None:
+    """Judge every model's address and every tool server of the settings in the file `source`; raise SettingsError."""
     problems = Problems(source)
+    for name, model in settings.models.items():
+        if is_raw_address(model.base_url):
+            remedy = "name the key by a reference in api_key; treat the value that stood here as known to others"
+            problems.add(f"models.{name}.base_url", "holds what looks like a secret", remedy)
     for name, server in settings.mcp.items():
         check_command(f"mcp.{name}.command", server.command, problems)
         check_environment(f"mcp.{name}.env", server.env, settings.secrets, problems)
-        if looks_secret(server.url):
+        if is_raw_address(server.url):
             problems.add(f"mcp.{name}.url", "holds what looks like a secret", _REMEDY.replace("in env", "as token"))
         for lent in lent_to([server]):
             secret = settings.secrets.get(lent)
@@ -141,6 +157,10 @@ def _bound_alone(server: ServerSettings, hosts: Sequence[str]) -> bool:
 
 
 def _is_raw(name: str, value: str) -> bool:
-    return named.is_secret_field(name, value) or (
-        named.is_secret_name(name) and literals.opaque(value.encode("utf-8", "surrogatepass"))
+    if "://" in value:
+        return is_raw_address(value)
+    return (
+        _is_generated(f"--{name.replace('_', '-')}", value)
+        or named.is_secret_field(name, value)
+        or (named.is_secret_name(name) and literals.opaque(value.encode("utf-8", "surrogatepass")))
     )

@@ -31,8 +31,8 @@ async def test_a_listed_host_is_read_without_a_question_and_written_down(out: Ou
     assert ended.data["outcome"] == "success"
     result = await out.result(ended.turn)
     assert result["effect"] == "read"
-    told = "HTTP 200 OK\n⟦elis:external ID from http api.example.org⟧\ncontent-type: application/json\n"
-    told += 'content-length: 19\n\n{"hello": "wörld"}\n⟦elis:external ID ends⟧'
+    told = "HTTP 200 OK\n[1 header of the answer left out]\n⟦elis:external ID from http api.example.org⟧\n"
+    told += 'content-type: application/json\ncontent-length: 19\n\n{"hello": "wörld"}\n⟦elis:external ID ends⟧'
     assert re.sub("external [0-9a-f]{16}", "external ID", result["result"]) == told
     (connection,) = await out.connections(ended.turn)
     call = result["call"]
@@ -244,6 +244,23 @@ async def test_a_secret_bound_to_a_host_goes_there_and_nowhere_else(out: Out) ->
     assert part["reason"] == "protocol_violation"
     (seen,) = out.site.seen
     assert seen.headers["authorization"] == "Bearer tok-5f8a9b1c2d3e4f60"
+
+
+@pytest.mark.clause("SEC-2", "MASK-1")
+async def test_a_secret_in_an_address_is_not_in_the_name_of_the_file_that_keeps_the_answer(out: Out) -> None:
+    """That file can be read on by the name that the model was told."""
+    secret = out.stage.root / "value"
+    secret.write_text("tok-5f8a9b1c2d3e4f60")
+    secret.chmod(0o600)
+    out.stage.secrets = {"api": SecretSettings(ref=f"file:{secret}", tools=("http",))}
+    long = "\n".join(f"line {number}" for number in range(9000)).encode()
+    out.site.answers["/tok-5f8a9b1c2d3e4f60"] = answer(long)
+    ended = await out.ask(Call("http", {"url": f"{LISTED}«secret:api»"}))
+    told = (await out.result(ended.turn))["result"]
+    (kept,) = (out.stage.workspace / "downloads").iterdir()
+    assert "tok-5f8a" not in kept.name
+    assert f"downloads/{kept.name}" in told
+    assert kept.read_bytes() == long
 
 
 @pytest.mark.parametrize(

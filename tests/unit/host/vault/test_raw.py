@@ -23,6 +23,12 @@ REFUSED = [
     ["srv", "--db.passphrase", "correct-horse-battery"],
     ["srv", "--credential=opensesamex1"],
     ["srv", "--start", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzKEY1"],
+    ["srv", "-u", "bob:opensesame"],
+    ["srv", "--login=bob:opensesame"],
+    ["srv", "--db.user", "app:correct-horse-battery"],
+    ["srv", "--pw", "opensesamex1"],
+    ["srv", "--hook", "https://hooks.example.com/services/T0A1B2C3D/x9Kq2mZ7vW4tY8bN6cR3dL5f"],
+    ["srv", "https://api.example.org/v1?sig=x9Kq2mZ7vW4tY8bN6cR3dL5f"],
 ]
 ACCEPTED = [
     ["mcp-server-files", "/workspace/docs"],
@@ -39,6 +45,9 @@ ACCEPTED = [
     ["docker", "run", "ghcr.io/example-org/some-server-image:v1.2.3-alpine", "--auth", "none"],
     ["server", "--profile", "x86_64-unknown-linux-gnu", "--path", "node_modules/.bin/server_filesystem_v2"],
     ["server", "--primary-key", "id", "-p", "my-project-12"],
+    ["docker", "run", "-u", "1000:1000", "--user", "app", "-v", "/srv/a:/data:ro"],
+    ["server", "--base", "https://registry.example.org/v2/some-long-package-name/blobs/latest?format=json&limit=100"],
+    ["server", "--login", "bob", "--listen", "localhost:8080"],
 ]
 
 
@@ -67,11 +76,24 @@ def test_ordinary_arguments_are_accepted(command: list[str]) -> None:
 def test_a_server_s_environment_holds_references_or_harmless_values() -> None:
     """A raw value and an unknown secret are told apart; nothing is repeated."""
     problems = Problems("elis.toml")
-    environment = {"TOKEN": "secret:github", "LANG": "C.UTF-8", "API_KEY": "abcdef0123456789", "OTHER": "secret:gone"}
+    environment = {
+        "TOKEN": "secret:github",
+        "LANG": "C.UTF-8",
+        "API_KEY": "abcdef0123456789",
+        "OTHER": "secret:gone",
+        "PLAIN": "x9Kq2mZ7vW4tY8bN6cR3dL5f",
+        "HOOK": "https://hooks.example.com/T0/x9Kq2mZ7vW4tY8bN6cR3dL5f",
+        "COMMIT": "3f786850e387550fdab836ed7e6dc881de23001b",
+        "BASE": "https://api.example.org/v1",
+        "MODE": "read-only",
+    }
     check_environment("mcp.x.env", environment, {"github": None}, problems)
     message = str(problems.error())
     assert "mcp.x.env.API_KEY" in message
     assert "mcp.x.env.OTHER" in message
-    assert "LANG" not in message
+    for name in ("PLAIN", "HOOK"):
+        assert f"mcp.x.env.{name}" in message
+    for name in ("LANG", "COMMIT", "BASE", "MODE"):
+        assert name not in message
     assert "env.TOKEN" not in message
     assert "abcdef0123456789" not in message
