@@ -15,7 +15,7 @@ from host.passport import Effect, Passport
 from host.policy.policy import Call
 from host.policy.shell.analysis import Analysis
 from host.policy.shell.extent import exact, under
-from host.policy.shell.patterns import denied_by
+from host.policy.shell.patterns import Fitting
 from host.record.events import Part
 
 
@@ -48,7 +48,7 @@ def command_call(passport: Passport, analysis: Analysis, principal: str, *, bare
         once_only="bare-shell" if bare else _once_only(analysis),
         unclear=bool(analysis.unclear),
         bare=bare,
-        fits=lambda pattern: denied_by((pattern,), analysis) is not None,
+        fits=Fitting(analysis).fits,
     )
 
 

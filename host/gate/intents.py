@@ -1,8 +1,9 @@
 """What a command sets out to do, command by command, so that a no is not asked for again in other words (APR-2).
 
 An intent is an effect and a target. One of a command is its real name with its operands, paths in one spelling; what a
-redirection or `tee` writes to is the intent of a file tool that writes there. Options, wrappers, folders, variables and
-whatever else stands in the text around it make it no other.
+redirection or `tee` writes to is the intent of a file tool that writes there. Wrappers, folders, variables and whatever
+else stands in the text around it make it no other; neither do options where what is named goes, moves or ends in any
+case. Elsewhere they are a part of it: who refused `git push --force` may well want `git push`.
 """
 
 import hashlib
@@ -24,6 +25,10 @@ from host.tools.names import escaped
 
 ASKED: Final = "approval:"
 _RAISED: Final = "with raised rights: "
+_ONE_DEED: Final = frozenset(
+    {"rm", "rmdir", "unlink", "shred", "srm", "trash", "mv", "cp", "ln", "mkdir", "touch", "kill", "pkill", "killall"}
+)
+"""Programs that do the same to what they are given, whatever their options."""
 _TELLS_NO_PATH: Final = re.compile(r"\s")
 
 
@@ -79,10 +84,11 @@ def _deeds(command: Command, cwd: str) -> list[Intent]:
     if not words or (command.writes and not why_not_reading(words)) or _writes_only(words):
         return []
     folder, name = joined(cwd, command.folder), base_name(words[0].text)
-    text = " ".join(shlex.quote(each) for each in (name, *(_operand(word, folder) for word in words[1:])))
+    told = [word for word in words[1:] if name not in _ONE_DEED or not word.text.startswith("-")]
+    text = " ".join(shlex.quote(each) for each in (name, *(_operand(word, folder) for word in told)))
     if (INTERPRETERS.fullmatch(name) or name in SHELLS) and all(word.text.startswith("-") for word in words[1:]):
-        told = command.given or "".join(command.setting or ())  # what it runs is what it reads
-        text += f" < {hashlib.blake2b(told.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
+        fed = command.given or "".join(command.setting or ())  # what it runs is what it reads
+        text += f" < {hashlib.blake2b(fed.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
     text = escaped(f"{command.where}: {text}" if command.where else text)
     effect = Effect.EXECUTE.value
     raised = [(effect, f"{_RAISED}{text}")] if Once.RAISES_RIGHTS in command.once else []

@@ -13,8 +13,9 @@ from host.policy.shell.command import Command, Once
 from host.policy.shell.environment import ruling
 from host.policy.shell.floor import Floor, floor_of, writes_raw
 from host.policy.shell.found import Found, Unfolded
+from host.policy.shell.launching import behind
 from host.policy.shell.reading import is_program, why_not_reading
-from host.policy.shell.rights import raises_rights
+from host.policy.shell.rights import raises, raises_rights
 from host.policy.shell.unfolding import unfold
 from host.policy.shell.word import Word
 from host.policy.shell.wrappers import system_name
@@ -92,7 +93,7 @@ def unconfined(analysis: Analysis) -> Analysis:
 def _judged(found: Found) -> Command:
     writes = tuple(target for target in found.writes if target.text not in _SINKS or not target.known)
     floor, once = _floor(found, writes), set[Once]()
-    if (found.words and raises_rights(found.words)) or found.raised:
+    if found.raised or (found.words and _raises(found.words)):
         once.add(Once.RAISES_RIGHTS)
     if found.fetched:
         once.add(Once.RUNS_DOWNLOAD)
@@ -116,6 +117,10 @@ def _judged(found: Found) -> Command:
         setting=around.texts if only_data else around.fed,
         given="" if only_data else found.given,
     )
+
+
+def _raises(words: tuple[Word, ...]) -> bool:
+    return any(raises_rights(each) for each in (words, *behind(words, raises)))
 
 
 def _floor(found: Found, writes: tuple[Word, ...]) -> Floor | None:

@@ -7,6 +7,7 @@ import enum
 import re
 from typing import Final
 
+from host.policy.shell.launching import behind
 from host.policy.shell.word import Word
 from host.policy.shell.wrappers import base_name
 
@@ -94,6 +95,10 @@ _FORKING: Final = re.compile(
 
 def floor_of(words: tuple[Word, ...], cwd: str) -> Floor | None:
     """Return the floor that a command is on, or None."""
+    return next((floor for each in (words, *behind(words, _is_named)) if (floor := _own_floor(each, cwd))), None)
+
+
+def _own_floor(words: tuple[Word, ...], cwd: str) -> Floor | None:
     name = base_name(words[0].text)
     texts = [word.text for word in words[1:]]
     for kind, judge in _JUDGES:
@@ -102,6 +107,11 @@ def floor_of(words: tuple[Word, ...], cwd: str) -> Floor | None:
     if name in _KILLERS and _kills_host(name, texts, [word.source for word in words]):
         return Floor.KILLS_HOST
     return None
+
+
+def _is_named(name: str) -> bool:
+    """Whether a name is that of a program of the floor wherever it stands."""
+    return name in _NAMED or bool(_MAKERS.fullmatch(name))
 
 
 def writes_raw(target: str) -> Floor | None:
@@ -169,9 +179,7 @@ def _wipes(name: str, texts: list[str], cwd: str) -> bool:
         case "rsync":
             return any(text.startswith("--del") for text in texts) and any(whole(t, cwd) for t in operands(texts)[-1:])
         case _:
-            # some program that this module does not know runs the rest: `chronic rm -rf /`
-            at = next((at for at, text in enumerate(texts) if base_name(text) == "rm"), None)
-            return at is not None and name not in _TALKERS and _wipes("rm", texts[at + 1 :], cwd)
+            return False
 
 
 def find_roots(texts: list[str]) -> list[str]:
@@ -230,25 +238,35 @@ def _makes_file_system(name: str, texts: list[str], cwd: str) -> bool:
 
 def _shuts_down(name: str, texts: list[str], cwd: str) -> bool:
     del cwd
-    given = operands(texts)
     match name:
         case "shutdown":
             return not {"-c", "--help", "--show"} & set(texts)
         case "reboot" | "halt" | "poweroff":
             return "--help" not in texts
         case "init" | "telinit":
-            return given[:1] in (["0"], ["6"])
+            return operands(texts)[:1] in (["0"], ["6"])
         case "systemctl" | "loginctl":
-            return bool(given) and (
-                given[0] in _OFF
-                or bool({f"{off}.target" for off in _OFF} & set(given) and given[0] in {"isolate", "start"})
-            )
+            off = {f"{off}.target" for off in _OFF}.intersection(texts)
+            asked = _sub_commands(texts)
+            return not _OFF.isdisjoint(asked) or (bool(off) and not {"isolate", "start"}.isdisjoint(asked))
         case "kexec":
             return any(text in {"-e", "--exec"} for text in texts)
         case "dbus-send" | "busctl" | "gdbus":
             return any(re.search(r"\b(?:PowerOff|Reboot|Halt)\b", text) for text in texts)
         case _:
             return False
+
+
+def _sub_commands(texts: list[str]) -> list[str]:
+    """Return the words that may be what a program is asked to do: an option before it may take a value or not."""
+    found: list[str] = []
+    for at, text in enumerate(texts):
+        if text.startswith("-"):
+            continue
+        found.append(text)
+        if at == 0 or not texts[at - 1].startswith("-"):
+            break
+    return found
 
 
 def _forks(name: str, texts: list[str], cwd: str) -> bool:
@@ -275,27 +293,8 @@ def _kills_host(name: str, texts: list[str], sources: list[str]) -> bool:
 
 
 _KILLERS: Final = frozenset(["kill", "pkill", "killall", "killall5", "skill", "elis", "systemctl", "service"])
-_TALKERS: Final = frozenset(
-    [
-        "echo",
-        "printf",
-        "git",
-        "grep",
-        "rg",
-        "man",
-        "apropos",
-        "logger",
-        "tldr",
-        "which",
-        "type",
-        "help",
-        "alias",
-        "cat",
-        "info",
-        "apt",
-        "dpkg",
-    ]
-)
+# What is on the floor behind any program. Not `kill` or `reboot`: `docker kill 1` and `adb reboot` are something else.
+_NAMED: Final = _DISK | {"rm", "grm", "srm", "wipe", "trash", "dd", "dcfldd", "dc3dd"}
 _JUDGES: Final = (
     (Floor.WIPES, _wipes),
     (Floor.RAW_WRITE, _writes_raw),

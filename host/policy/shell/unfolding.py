@@ -14,6 +14,7 @@ from host.policy.shell.carried import MOST_TEXTS, carried_texts
 from host.policy.shell.doubt import doubt_of, fed_blindly
 from host.policy.shell.feeding import Input, built_by_find, built_by_xargs, given_by
 from host.policy.shell.found import Found, Unfolded
+from host.policy.shell.launching import behind
 from host.policy.shell.repeats import forks
 from host.policy.shell.rights import DOWNLOADERS, INTERPRETERS, fetched_files
 from host.policy.shell.script import MOST_COMMANDS, read_script
@@ -197,6 +198,9 @@ class _Unfolding:
         """The command that xargs builds; what else it might build is judged beside it."""
         upstream = self._script.commands[slice(*simple.upstream)]
         *others, last = built_by_xargs(own, inner, self._given(simple, around).text, upstream)
+        if last and base_name(last[0].text) == "kill":  # which processes is told by what was looked for
+            looked_for = " ".join(word.shown for each in upstream for word in each.words)
+            last = (*last, Word(UNKNOWN, False, looked_for))
         for each in others:
             self._simple(Simple(words=each, cwd=simple.cwd), around)
         return last
@@ -345,6 +349,7 @@ class _Unfolding:
             fetched |= given.fetched
             if not fetched and (given.text is None or not given.text.known):  # a download is asked about as one (POL-9)
                 self._unclear(f"{base_name(words[0].text)} is given text that is not known")
+        fetched |= bool(words) and given.fetched and bool(behind(words, _runs_what_it_reads))
         if words and (doubt := doubt_of(words, around.cwd)):
             self._unclear(doubt)
         self._riding(words, assignments, around)
@@ -365,6 +370,10 @@ class _Unfolding:
                 surroundings=around.surroundings,
             ),
         )
+
+
+def _runs_what_it_reads(name: str) -> bool:
+    return name in SHELLS or bool(INTERPRETERS.fullmatch(name))
 
 
 _JOBS: Final = frozenset({"at", "batch"})  # read their job from what is given to them

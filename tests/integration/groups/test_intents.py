@@ -28,6 +28,8 @@ async def questions(stage: Stage, *calls: Call) -> list[str]:
     "again",
     [
         "touch  pwned",
+        "touch -c pwned",
+        "timeout 5 touch -- pwned",
         "bash -c 'touch pwned'",
         "ls; touch pwned",
         "cd . && touch pwned",
@@ -63,6 +65,7 @@ async def test_a_refused_command_gets_the_same_answer_wherever_it_stands(stage: 
         ("touch pwned; $x", "touch pwned"),
         ("python3 - <<'E'\nprint(1)\nE", "python3 - <<'E'\nprint(2)\nE"),
         ("make > log", "echo x > log"),
+        ("git push --force", "git push"),
     ],
 )
 @pytest.mark.clause("APR-2")
