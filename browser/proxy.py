@@ -41,7 +41,7 @@ class Door:
         self.client = client
         self.mark: Final = secrets.token_hex(16)  # by which its holder knows answers of the proxy itself
         self._proxy = proxy
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # re-entrant: what a lost coroutine cleans up may come in between
         self._closed = threading.Event()
         self._refusals: dict[str, None] = {}
         self._unlisted: dict[tuple[str, int], None] = {}
@@ -187,7 +187,7 @@ class Proxy:
         self.on_connection = on_connection
         self.network = network or Network()
         self.limits = limits or Limits()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # re-entrant: what a lost coroutine cleans up may come in between
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._doors: set[Door] = set()

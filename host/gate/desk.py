@@ -59,7 +59,7 @@ class Desk:
         self.timeout_seconds = timeout_seconds
         self._record = record
         self._fault = fault
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # re-entrant: what a lost coroutine cleans up may come in between
         self._waiting: dict[str, list[concurrent.futures.Future[Answer]]] = {}
         newest = record.journal.read(newest_first=True, limit=1)
         self._down_us = newest[0].at_us if newest else 0  # the last sign of life of the process before

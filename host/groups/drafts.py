@@ -21,7 +21,7 @@ class Drafts:
     """The live drafts of one group, and the bell for whoever watches it. All methods are safe from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # re-entrant: what a lost coroutine cleans up may come in between
         self._cursor = 0
         self._pieces: list[_Piece] = []
         self._length: dict[tuple[str, int], int] = {}

@@ -173,7 +173,7 @@ class Starting:
 
     def __init__(self) -> None:
         """Begin before there is anything to end."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # as in InUse
         self._kill: Callable[[], None] | None = None
         self._ended = False
 
@@ -198,7 +198,7 @@ class InUse:
 
     def __init__(self) -> None:
         """Begin with nothing running."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # re-entrant: what a lost coroutine cleans up may come in between
         self._kills: dict[int, Callable[[], None]] = {}
         self._next = 0
 

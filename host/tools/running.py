@@ -34,7 +34,7 @@ class Running:
         self._handle = os.pidfd_open(pid) if pid else -1  # bubblewrap has not reaped it: the id is still its own
         self._told = b""
         self._released = False
-        self._lock = threading.Lock()  # another thread may kill while this one releases
+        self._lock = threading.RLock()  # another thread may kill while this one releases; re-entrant as in InUse
 
     def go(self) -> None:
         """Let the command begin: a byte for bubblewrap, a line for the shell inside."""

@@ -55,7 +55,7 @@ class Server:
         self._life: _Life | None = None
         self._starting: asyncio.Lock | None = None
         self._ends: collections.deque[float] = collections.deque(maxlen=ENDS)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # re-entrant: what a lost coroutine cleans up may come in between
         self._works: set[Future[Any]] = set()  # what is asked of it at present
 
     async def look(self) -> None:

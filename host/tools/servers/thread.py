@@ -19,7 +19,7 @@ class ServerThread:
     """One thread with one loop; begun with the first piece of work. Methods are safe from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # re-entrant: what a lost coroutine cleans up may come in between
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 

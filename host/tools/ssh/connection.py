@@ -75,7 +75,7 @@ class Connection:
             env=environment,
             start_new_session=True,
         )
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # re-entrant: what a lost coroutine cleans up may come in between
         self._next = 0
         self._waiting: dict[int, _Request] = {}
         self._sending: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()

@@ -1,8 +1,9 @@
 """Lanes that share one connection to another machine: stopped, held or gone, each costs the others nothing (BOX-3)."""
 
 import asyncio
+import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from host.tools.finished import Finished
 from host.tools.jail import Jail, Present
 from host.tools.seen import ChangedSince
 from host.tools.ssh.files import RemoteFiles
+from host.tools.ssh.link import Link
 from host.tools.ssh.sandbox import SshSandbox
 
 from .far_machine import BOUND, HOST, FarMachine, halt, machine, until
@@ -183,3 +185,51 @@ async def test_a_lane_whose_loop_has_closed_takes_nobody_elses_command_with_it(s
     finished = await command
     assert isinstance(finished, Finished)
     assert (finished.exit_code, finished.output) == (0, "fine\n")
+
+
+class _Collecting(Mapping[str, object]):
+    """What is asked; while it is read, everything that nobody holds any more is cleaned up."""
+
+    def __getitem__(self, key: str) -> object:
+        return {"path": "x", "writing": False}[key]
+
+    def __len__(self) -> int:
+        return 2
+
+    def __iter__(self) -> Iterator[str]:
+        gc.collect()
+        return iter(("path", "writing"))
+
+
+@pytest.mark.clause("BOX-3", "STOP-2")
+async def test_what_a_lost_coroutine_cleans_up_in_the_middle_of_a_request_holds_nobody_up(
+    machine: FarMachine, far: Path, tmp_path: Path
+) -> None:
+    """The collector runs its end in whatever thread asks for memory, also in one that is about to send."""
+    (tmp_path / "ws").mkdir()
+    jail = Jail.open(tmp_path / "ws", {})
+    link = Link(HOST, str(far), jail.roots[0], search_path=str(machine.programs), silence_seconds=BOUND)
+    connection = await link.ready()
+
+    def lost() -> None:
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(link.ask("check", path="x", writing=False))
+        loop.set_exception_handler(lambda _loop, _context: None)
+        for _ in range(3):
+            loop.call_soon(loop.stop)
+            loop.run_forever()
+        assert not task.done()
+        loop.close()
+
+    gc.disable()
+    try:
+        await asyncio.to_thread(lost)
+        await link.ask("check", path="x", writing=False)  # what was asked before is answered now: nobody holds the task
+        asking = asyncio.to_thread(connection.ask, "check", _Collecting(), b"", None)
+        _, future = await asyncio.wait_for(asking, BOUND / 4)
+    finally:
+        gc.enable()
+    answer, _ = await asyncio.wait_for(asyncio.wrap_future(future), BOUND)
+    assert "failed" not in answer
+    link.close()
+    jail.close()
