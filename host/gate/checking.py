@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from host.gate.assessment import command_call
+from host.passport import Effect
 from host.policy.policy import FLOOR, OPERATOR, Policy
 from host.policy.shell.analysis import Analysis
 from host.tools.shell import Shell
@@ -37,5 +38,18 @@ def check(analysis: Analysis, policy: Policy, granted: Callable[[], Mapping[str,
     ruling = policy.decide(command_call(passport, analysis, OPERATOR, bare=bare), granted)
     on_the_floor = ruling.rule.startswith(f"{FLOOR}:")
     verdict = Verdict.FLOOR if on_the_floor else Verdict(ruling.decision.value)
-    reason = "A rule of the settings denies it." if verdict is Verdict.DENY else analysis.reason
-    return Checked(verdict=verdict, rule=ruling.rule, reason=reason)
+    return Checked(verdict=verdict, rule=ruling.rule, reason=_reason(verdict, ruling.rule, analysis))
+
+
+def _reason(verdict: Verdict, rule: str, analysis: Analysis) -> str:
+    """Return why, in words: what the analysis found where that decided, else the rule that did."""
+    reads = analysis.effect is Effect.READ
+    match verdict:
+        case Verdict.DENY:
+            return f"Denied by the rule {rule}."
+        case Verdict.ALLOW if not reads:
+            return f"It does more than read; the rule {rule} lets it run without a question."
+        case Verdict.ASK if reads:
+            return f"It only reads, but the rule {rule} asks about it."
+        case _:
+            return analysis.reason

@@ -97,6 +97,8 @@ SHAPES: Final[dict[str, Callable[[int], str]]] = {
     "commas in a brace": lambda size: "echo {" + "," * size,
     "subscripts": lambda size: "echo " + filled("a[", size) + "; test x",
     "open $(": lambda size: filled("$(", size),
+    "lines that go on": lambda size: filled("a\\\nb ", size),
+    "ends of lines": lambda size: filled("\\\n", size),
     "open ${": lambda size: filled("${a[", size),
     "nested $((": lambda size: "echo " + "$((" * (size // 5) + "1" + "))" * (size // 5),
     "nested [[": lambda size: filled("[[ $( ", size // 2) + "ls" + filled(") ]]", size // 2),

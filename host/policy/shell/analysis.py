@@ -135,7 +135,7 @@ def _why(found: Found, writes: tuple[Word, ...]) -> str:
     if writes:
         return f"it writes to {writes[0].shown}"
     if variable := ruling(found.assignments, found.words[0].text if found.words else ""):
-        return f"{variable} changes what runs"
+        return f"it sets {variable}, which may change what runs"
     if not found.words:
         return ""
     if found.defined:  # a function's body is judged where it is defined

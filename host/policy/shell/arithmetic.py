@@ -20,13 +20,14 @@ _SIGNS: Final = re.compile(rf"[\w\s+\-*/%<>=!&|^~?:,;()#@{NUMBER}]*")
 _TOKEN: Final = re.compile(r"\d[\w#@]*|(?P<name>[A-Za-z_]\w*)")
 _NUMBER: Final = re.compile(rf"\s*[-+]?[\d{NUMBER}]*\s*")
 _ASSIGNED: Final = re.compile(
-    r"(?P<before>(?:\+\+|--)\s{0,9})?(?P<name>\b[A-Za-z_]\w*)(?P<behind>\s{0,9}(?:(?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--))?"
+    r"(?P<before>(?:\+\+|--)\s*)?(?P<name>\b[A-Za-z_]\w*)(?P<behind>\s*(?:(?:<<|>>|[-+*/%&|^])?=(?!=)|\+\+|--))?"
 )
 _COMPARING: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _SETTING: Final = frozenset({"-v", "-R"})
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _SET_BY_BASH: Final = frozenset({"REPLY", "OPTARG", "MAPFILE", "BASH_REMATCH", "BASH_COMMAND", "_"})
 _OFFSET: Final = re.compile(r"\$\{[!#]?[\w@*]+(?:\[[^\]]*\])?:(?![-=+?])")
+_EXPANDED: Final = re.compile(r"\$\{[!#]?[\w@*]+(?:\[(?P<key>[^\]]*)\])?(?P<rest>.*)\}", re.DOTALL)
 _EXPANSIONS: Final = frozenset(
     {"simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"},
 )
@@ -50,67 +51,78 @@ def assigned(text: str) -> list[str]:
 
 
 class Evaluated:
-    """Tells of the nodes of one text whether evaluating them could run something."""
+    """Tells of the nodes of one text what evaluating them evaluates, and whether it could run something."""
 
     def __init__(self, source: bytes, variables: Values, expansion: Expansion) -> None:
         self._source = source
         self._variables = variables
         self._expansion = expansion
 
-    def expression(self, node: Node, end: int | None = None) -> str | None:
-        """Return a node's expression, up to `end`, when it is harmless; None when it may run something."""
-        text = self._composed(node, node.end_byte if end is None else end)
-        text = None if text is None else re.sub(r"^\$?\(\(|^\$\[|^for\s{0,9}\(\(|\)\)$|\]$", "", text)
-        return text if text is not None and is_harmless(text, self._variables) else None
+    def expressions(self, node: Node) -> list[str] | None:
+        """Return the texts that bash evaluates in a node; None where one of them may run something."""
+        match node.type:
+            case "expansion":
+                texts = self._of_expansion(node)
+            case "test_command":
+                texts = self._of_test(node)
+            case _:
+                body = node.child_by_field_name("body")
+                texts = [self._expression(node, node.end_byte if body is None else body.start_byte)]
+        if texts is None:
+            return None
+        told = [text for text in texts if text is not None and is_harmless(text, self._variables)]
+        return told if len(told) == len(texts) else None
 
-    def expansion_runs(self, node: Node) -> bool:
-        """Whether `${…}` has a subscript, an offset, an indirection or an operator that may run something."""
-        text = self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+    def _expression(self, node: Node, end: int) -> str | None:
+        text = self._composed(node, end)
+        return None if text is None else re.sub(r"^\$?\(\(|^\$\[|^for\s{0,9}\(\(|\)\)$|\]$", "", text)
+
+    def _of_expansion(self, node: Node) -> list[str | None] | None:
+        """The subscript and the offsets of `${…}`; None where an indirection or an operator may run something."""
+        text = self._text(node)
         if "@P}" in text:
-            return True
+            return None
         head = text[: len("${#") + 200]
         if found := re.match(r"\$\{!(\w+)\}", head):
             values = self._variables.each(found[1])
-            return self._variables.holds(LOOSE) or not all(re.fullmatch(r"\w*", value) for value in values)
+            loose = self._variables.holds(LOOSE) or not all(re.fullmatch(r"\w*", value) for value in values)
+            return None if loose else []
         if head.startswith("${!") and not re.match(r"\$\{!\w+(?:[@*]|\[[@*]\])\}", head):
-            return True
+            return None
         if not _OFFSET.match(head) and "[" not in re.split(r"[-#%/^,:=+?]", head[3:], maxsplit=1)[0]:
-            return False
+            return []
         composed = self._composed(node, node.end_byte)
-        found = (
-            None
-            if composed is None
-            else re.fullmatch(r"\$\{[!#]?[\w@*]+(?:\[(?P<key>[^\]]*)\])?(?P<rest>.*)\}", composed, re.DOTALL)
-        )
+        found = None if composed is None else _EXPANDED.fullmatch(composed)
         if found is None:
-            return True
+            return None
+        key = found["key"] or ""
         offset = found["rest"][1:] if re.match(r":(?![-=+?])", found["rest"]) else ""
-        return not (
-            ((found["key"] or "") in {"@", "*"} or is_harmless(found["key"] or "", self._variables))
-            and is_harmless(offset, self._variables)
-        )
+        return ["" if key in {"@", "*"} else key, offset]
 
-    def test_runs(self, node: Node) -> bool:
-        """Whether `[ … ]` or `[[ … ]]` may run something."""
+    def _of_test(self, node: Node) -> list[str | None] | None:
+        """What `[ … ]` or `[[ … ]]` compares as numbers; None where it may run something."""
         if node.end_byte - node.start_byte > _LONGEST_BYTES:
-            return True
+            return None
         doubled = self._source[node.start_byte : node.start_byte + 2] == b"[["
+        texts: list[str | None] = []
         for each in _outermost(node, frozenset({"binary_expression", "unary_expression"}) | _RESOLVED, inside=True):
             if each.type in {"binary_expression", "unary_expression"}:
-                if self._operator_runs(each, doubled=doubled):
-                    return True
+                compared = self._compared(each, doubled=doubled)
+                if compared is None:
+                    return None
+                texts += compared
             elif not doubled and each.type in _EXPANSIONS and not _PLAIN.fullmatch(self._plain(each)):
-                return True  # outside quotes it may come to further operators
-        return False
+                return None  # outside quotes it may come to further operators
+        return texts
 
-    def _operator_runs(self, node: Node, *, doubled: bool) -> bool:
+    def _compared(self, node: Node, *, doubled: bool) -> list[str | None] | None:
         operators = [self._text(each) for each in node.children if each.type == "test_operator" or not each.is_named]
         operands = [child for child in node.children if child.is_named and child.type != "test_operator"]
         if _SETTING.intersection(operators):
-            return not all(_PLAIN_NAME.fullmatch(self._text(each)) for each in operands)
+            return [] if all(_PLAIN_NAME.fullmatch(self._text(each)) for each in operands) else None
         if not doubled or not _COMPARING.intersection(operators):
-            return False
-        return any(self.expression(each) is None for each in operands if each.type != "binary_expression")
+            return []
+        return [self._expression(each, each.end_byte) for each in operands if each.type != "binary_expression"]
 
     def _plain(self, node: Node) -> str:
         return self._expansion.told(node).replace(NUMBER, "1").replace(NAMED, "n")

@@ -16,7 +16,9 @@ _OWN: Final = re.compile(r"(?!\w*_(?i:proxy)$|npm_|(?:path|cdpath|fpath|manpath|
 _CAPITALS: Final = frozenset(
     """
     FILE FILES DIR DIRS NAME NAMES COUNT TOTAL RESULT RESULTS PATTERN LINE WORD START END SRC DST BRANCH COMMIT KEY
-    VALUE TEXT ITEM FOO BAR BAZ
+    VALUE TEXT ITEM FOO BAR BAZ LOG LOGS LOGFILE LOG_FILE IN OUT INPUT OUTPUT ROOT BASE TARGET PORT URL VERSION NUM MAX
+    MIN LIMIT SIZE TYPE TAG HASH SHA OLD NEW LEFT RIGHT TODAY DATE NOW YEAR MONTH DAY DEBUG VERBOSE QUIET CI TEST TESTS
+    STATUS
     """.split()  # noqa: SIM905 - one list a line is not to be read
 )
 # Language, time and colours: they change how something is shown. A path in a language's name is looked up, so no slash.

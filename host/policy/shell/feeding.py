@@ -13,7 +13,7 @@ from host.policy.shell.printing import echoed, printed
 from host.policy.shell.rights import is_downloader
 from host.policy.shell.simple import Simple
 from host.policy.shell.word import FETCHED, UNKNOWN, Word, has_mark
-from host.policy.shell.wrappers import base_name
+from host.policy.shell.wrappers import base_name, system_name
 
 _PASSING: Final = frozenset({"cat", "tee"})
 _MOST_WORDS: Final = 64  # that are made of an input
@@ -37,12 +37,12 @@ class Input(msgspec.Struct, frozen=True, kw_only=True):
 def given_by(upstream: list[Simple]) -> Input:
     """Return what the commands of a pipe hand on."""
     fetched = any(each.words and is_downloader(each.words) for each in upstream)
-    if any(not each.words or base_name(each.words[0].text) not in _PASSING for each in upstream[1:]):
+    if any(not each.words or system_name(each.words[0].text) not in _PASSING for each in upstream[1:]):
         return Input(piped=True, fetched=fetched)
     source = upstream[0]
     texts, known = [word.text for word in source.words], all(word.known for word in source.words)
     text: Word | None = None
-    match base_name(texts[0]) if texts else "":
+    match system_name(texts[0]) if texts else "":
         case "echo":
             text = Word(echoed(texts[1:]), known)
         case "printf":

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from host.policy.shell.options import Options, entries_of, may_be_option, may_vanish, outside, split
-from host.policy.shell.word import Word
+from host.policy.shell.word import FETCHED, UNKNOWN, Word
 
 _DIFF: Final = """\
 pusRawbzcmqWBDrtU:S:G:l:M::C::X:: patch no-patch raw stat[= numstat shortstat dirstat[= summary patch-with-stat
@@ -92,6 +92,8 @@ _HARMLESS_KEY: Final = re.compile(
 )
 _LISTS: Final = re.compile(r"-[arvi]*l[arvi]*|--(?:list|(?:no-)?merged|(?:no-)?contains|points-at)(?:=.*)?|-n\d*")
 _REFLOG_CHANGES: Final = frozenset({"expire", "delete", "drop", "write"})
+_FORMATS: Final = frozenset({"--format", "--pretty", "--sort"})
+_SIGNATURE: Final = re.compile(r"%[-+ ]?G|signature")
 _CONFIG_SCOPES: Final = frozenset(
     {"--global", "--local", "--system", "--worktree", "-z", "--null", "--show-origin", "--show-scope", "--name-only"}
     | {"--includes", "--type=bool", "--type=int", "--type=path", "--bool", "--int", "--path"},
@@ -121,6 +123,8 @@ def why_not_reading(words: tuple[Word, ...]) -> str:
         return "git without a sub-command"
     if not rest[0].known:
         return "git's sub-command is not known"
+    if _signed(rest):
+        return "git runs gpg to tell of signatures"
     name = rest[0].text
     judge = _PARTLY.get(name)
     if judge is not None:
@@ -178,8 +182,23 @@ def _symbolic_ref(words: tuple[Word, ...]) -> str:
 def _reflog(words: tuple[Word, ...]) -> str:
     if any(word.text in _REFLOG_CHANGES for word in words[1:]):
         return "git reflog may remove entries"
+    # git takes the first word that is no option for a sub-command, also behind an option that takes a value
+    first = next((at for at, word in enumerate(words[1:], 1) if not word.text.startswith("-")), len(words))
+    if not all(word.known for word in words[1 : first + 1]):
+        return "git reflog's sub-command is not known"
     exists = len(words) > 1 and words[1].text == "exists"
     return outside("git reflog", words[1 + exists :], _SHOWING["reflog exists" if exists else "reflog"])
+
+
+def _signed(words: tuple[Word, ...]) -> bool:
+    """Whether what is shown may hold a signature's state: git runs gpg for it."""
+    for at, word in enumerate(words):
+        option, equals, value = word.text.partition("=")
+        if option in _FORMATS:
+            text = value if equals else words[at + 1].text if at + 1 < len(words) else ""
+            if _SIGNATURE.search(text) or UNKNOWN in text or FETCHED in text:
+                return True
+    return False
 
 
 _PARTLY: Final[dict[str, Callable[[tuple[Word, ...]], str]]] = {

@@ -35,16 +35,5 @@ EVALUATED: Final = frozenset(
     {"arithmetic_expansion", "compound_statement", "c_style_for_statement", "test_command", "expansion"}
 )
 OWN_FOLDER: Final = frozenset({"subshell", "command_substitution", "process_substitution"})
-NOTED: Final = REDIRECTS | {
-    "`",
-    "$(",
-    "$((",
-    "raw_string",
-    "ansi_c_string",
-    "comment",
-    "|",
-    "|&",
-    "function_definition",
-}
-SIGNS: Final = frozenset({"`", "$(", "$(("})
+NOTED: Final = REDIRECTS | EVALUATED | {"|", "|&", "function_definition"}
 LEAVES: Final = frozenset({"comment", "word", "raw_string", "number", "string_content"})

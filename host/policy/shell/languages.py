@@ -131,6 +131,7 @@ _AWK_WORDS: Final = named(
     """,
 )
 _AWK_FORBIDDEN: Final = frozenset({"system", "getline", "close", "fflush", "load", "include", "namespace", "switch"})
+_AWK_COMPARED: Final = re.compile(r"\[\d+\][ \t]*(?:==|!=|[{})&|;\n]|$)")
 _AWK_STREAM: Final = re.compile(r"""[ \t]*"/dev/std(?:err|out)"[ \t]*(?=[;}\n]|$)""")
 
 
@@ -183,6 +184,8 @@ def awk_program_reads(program: str) -> bool:
             continue
         if (text == "/" and not _divides(before)) or (kind == "word" and text in _AWK_FORBIDDEN):
             return False
+        if text == "ARGV" and not (before[1] in {"==", "!="} and _AWK_COMPARED.match(program, at)):
+            return False  # what is put there is opened as a file, or as a connection
         if text == ">" and printing:
             stream = _AWK_STREAM.match(program, at)
             if stream is None:

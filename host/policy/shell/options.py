@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from host.policy.shell.word import FETCHED, MARKS, NUMBER, UNKNOWN, Word, has_mark
+from host.policy.shell.word import FETCHED, MARKS, NAMED, NUMBER, UNKNOWN, Word, has_mark
 
 _NUMBER: Final = re.compile(r"-\d+\w?")
 _COUNT: Final = re.compile(r"[-+]?\d+")
@@ -30,7 +30,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     numbers: bool = False  # -5 is one of its options
     apart: bool = False  # a short option's value is always a word of its own
     single: bool = False  # short options do not cluster
-    no_lists: bool = False  # an operand @FILE would name a file of further options
+    no_lists: bool = False  # a word @FILE, wherever it stands, would name a file of further options
     most: int | None = None  # operands at most; None: any number
 
 
@@ -83,6 +83,12 @@ def may_be_option(word: Word) -> bool:
     return (UNKNOWN in word.text or FETCHED in word.text) and not is_quoted(word)
 
 
+def _may_name_list(word: Word) -> bool:
+    """Whether a word begins with `@`, or may turn out to; names and numbers do not, but may come to nothing."""
+    rest = word.text.lstrip(NAMED + NUMBER)
+    return rest.startswith("@") or (not word.known and rest[:1] in _MARKED - {"", "-", "+"})
+
+
 def _is_told(word: Word) -> bool:
     """Whether a word is a long option told in plain letters, of which only the value in quotes is not known."""
     found = _LONG_QUOTED.fullmatch(word.source)
@@ -121,8 +127,8 @@ def split(name: str, words: tuple[Word, ...], options: Options) -> tuple[tuple[W
         if used < 0:
             operands.append(word)
         at += max(used, 0)
-    if options.no_lists and any(word.text.startswith("@") for word in operands):
-        return (), f"{name} takes options from a file"
+    if options.no_lists and any(map(_may_name_list, words)):
+        return (), f"{name} may take options from a file"
     return tuple(operands), ""
 
 

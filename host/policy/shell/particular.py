@@ -6,7 +6,7 @@ from typing import Final
 
 from host.policy.shell.options import is_quoted, may_be_option, may_vanish, options_of, outside, split
 from host.policy.shell.programs import LISTED, named
-from host.policy.shell.word import Word
+from host.policy.shell.word import MARKS, Word
 
 _DATE: Final = options_of(
     "d:f:I::r:Ru date= iso-8601[= reference= rfc-email rfc-3339= utc universal file= debug resolution help version"
@@ -21,8 +21,11 @@ def _date(words: tuple[Word, ...]) -> str:
 
 
 def _xxd(words: tuple[Word, ...]) -> str:
-    kept = tuple(word for word in words[1:] if word.text not in {"-ps", "-plain"} or not word.known)
-    return outside("xxd", kept, _XXD)
+    spelt = tuple(Word("-p") if word.known and word.text in {"-ps", "-plain"} else word for word in words[1:])
+    operands, _ = split("xxd", spelt, _XXD)
+    if operands and operands[0] is not spelt[-1]:
+        return "xxd writes to what stands behind the file that it reads"
+    return outside("xxd", spelt, _XXD)
 
 
 _FIND_VALUES: Final = named(
@@ -83,19 +86,28 @@ def _may_be_action(value: Word) -> bool:
     return may_be_option(value) and not is_quoted(value) and not re.fullmatch(r"\*?[\w*-]*\.\w[\w*.-]*", value.text)
 
 
+_IN_FOLDER: Final = re.compile(rf"[^{''.join(MARKS)}*?\[]*/")
 _TAR: Final = options_of("tvzjJf: list verbose file= gzip bzip2 xz")
+_TAR_PRINTS: Final = re.compile(r"-[vzjJ]*(?:x[vzjJ]*O|O[vzjJ]*x)[vzjJ]*f?")
 
 
 def _tar(words: tuple[Word, ...]) -> str:
     given = words[1:]
-    if given and given[0].known and re.fullmatch(r"[tvzjJf]+", given[0].text):
+    if given and given[0].known and re.fullmatch(r"[txOvzjJf]+", given[0].text):
         given = (Word(f"-{given[0].text.replace('f', '')}{'f' if 'f' in given[0].text else ''}"), *given[1:])
-    lists = any(
+    if given and given[0].known and _TAR_PRINTS.fullmatch(given[0].text):  # what is extracted to the output is read
+        given = (Word(given[0].text.replace("O", "").replace("x", "t")), *given[1:])
+    shows = any(
         word.known and (word.text == "--list" or re.fullmatch(r"-[vzjJ]*t[tvzjJ]*f?", word.text)) for word in given[:1]
     )
-    if not lists or any(":" in word.text for word in given):  # HOST:FILE would log in there
-        return "tar does more than list"
+    if not shows or any(map(_may_be_far, given)):
+        return "tar does more than list or print"
     return outside("tar", given, _TAR)
+
+
+def _may_be_far(word: Word) -> bool:
+    """Whether a word may be HOST:FILE, for which tar logs in there: a colon with no slash before it says so."""
+    return ":" in word.text or (not word.known and not _IN_FOLDER.match(word.text))
 
 
 def _gzip(words: tuple[Word, ...]) -> str:
@@ -141,6 +153,23 @@ def _ip(words: tuple[Word, ...]) -> str:
     else:
         looks &= not rest
     return "" if looks else "ip may change the network"
+
+
+_LOCAL: Final = named("passwd group shadow gshadow services protocols rpc ethers initgroups aliases")
+
+
+def _getent(words: tuple[Word, ...]) -> str:
+    """Of hosts and networks a server is asked; without a name only the files are shown."""
+    texts = [word.text for word in words[1:]]
+    fine = bool(texts) and words[1].known and (texts[0] in _LOCAL or texts in (["hosts"], ["ahosts"], ["networks"]))
+    return "" if fine and not any(map(may_be_option, words)) else "getent may ask a server"
+
+
+def _shell(words: tuple[Word, ...]) -> str:
+    """`bash -n FILE` looks whether a script could be parsed, and runs nothing of it."""
+    file = words[2:]
+    fine = len(file) == 1 and words[1].known and words[1].text == "-n" and not file[0].text.startswith(("-", "+"))
+    return "" if fine and not may_be_option(file[0]) else f"{words[0].text} is not known to only read"
 
 
 _MAN: Final = options_of("kfwa whatis apropos where path all")
@@ -198,4 +227,8 @@ JUDGES: Final[dict[str, Callable[[tuple[Word, ...]], str]]] = {
     "ifconfig": _ifconfig,
     "go": _go_env,
     "env": _bare("env"),
+    "getent": _getent,
+    "bash": _shell,
+    "dash": _shell,
+    "sh": _shell,
 }

@@ -113,6 +113,7 @@ grep, egrep, fgrep: EFGPe:f:iwxzsvVm:bnHhoqaId:D:rRLlcTZB:A:C:U extended-regexp 
   silent binary-files= text directories= devices= recursive dereference-recursive include= exclude= exclude-from=
   exclude-dir= files-without-match files-with-matches count initial-tab null before-context= after-context= context=
   group-separator= no-group-separator color[= colour[= binary
+lsattr: RaVdlpv
 column: tn:O:N:l:E:deH:R:T:W:LJr:i:p:c:o:s:x table table-name= table-order= table-columns= table-columns-limit=
   table-noextreme= table-noheadings table-header-repeat table-hide= table-right= table-truncate= table-wrap=
   keep-empty-lines json tree= tree-id= tree-parent= output-width= output-separator= separator= fillrows help version
@@ -177,9 +178,15 @@ fd, fdfind: HIuspgiFaldLe:E:t:d:c:j:S:o:10q hidden no-ignore no-ignore-vcs no-ig
   case-sensitive ignore-case glob regex fixed-strings absolute-path full-path follow print0 type= extension=
   exclude= max-depth= min-depth= exact-depth= color= threads= size= changed-within= changed-before= newer= older=
   owner= max-results= quiet prune and= version help strip-cwd-prefix one-file-system show-errors
-less: NSRFXiIMnqQrseEgGJ LINE-NUMBERS chop-long-lines RAW-CONTROL-CHARS quit-if-one-screen no-init ignore-case
+less, zless: NSRFXiIMnqQrseEgGJ LINE-NUMBERS chop-long-lines RAW-CONTROL-CHARS quit-if-one-screen no-init ignore-case
   version help
 more: dlfpcsu
+bat, batcat: pnAl:r:H: plain number show-all language= line-range= highlight-line= style= color= decorations= paging=
+  wrap= theme= tabs= version help
+shellcheck: ae:i:f:s:S:W:xC:: include= exclude= format= shell= severity= wiki-link-count= external-sources check-sourced
+  norc color[= version help
+getfacl: acdEesRLPtpn access default omit-header all-effective no-effective skip-base recursive logical physical tabular
+  absolute-names numeric version help
 whatis, apropos: - help version
 dmesg: HTtxkueLPrwf:l: human ctime kernel userspace level= facility= color[= reltime notime time-format= decode
   nopager follow follow-new raw json show-delta since= until= help version
@@ -223,12 +230,9 @@ readelf: ahlSgtesnrudVADLIWx:p:R:C !nolists all file-header program-headers segm
   arch-specific archive-index use-dynamic hex-dump= string-dump= histogram wide demangle[= help version
 locale: amck all-locales charmaps category-name keyword-name help version
 getconf: a
-getent: -
 iconv: f:t:lcs from-code= to-code= list silent help version
 history: - !0
 alias: p !0
-mapfile, readarray: d:n:O:s:tu:
-wait: n
 stty -a, stty size, stty speed, stty -g, tput cols, tput lines, tput colors: - !0
 xmllint: - format noout nonet xpath= recover huge version
 gzip, gunzip: cdltvkq stdout to-stdout list test decompress verbose keep quiet
@@ -236,9 +240,9 @@ apt list: aq installed upgradable upgradeable all-versions manual-installed quie
 apt search, apt show, apt policy, apt depends, apt rdepends, apt-cache search, apt-cache show, apt-cache showpkg,
   apt-cache policy, apt-cache depends, apt-cache rdepends, apt-cache madison, apt-cache stats, apt-cache pkgnames:
   aqn names-only all-versions installed quiet
-cargo --list, cargo version, go version, openssl version, pip check, pip3 check, npm root, npm prefix, snap list,
+cargo --list, cargo version, go version, pip check, pip3 check, npm root, npm prefix, snap list,
   snap version, hostnamectl status, timedatectl status, timedatectl list-timezones, git-lfs version: - !0
-snap info, loginctl list-sessions, loginctl list-users, loginctl session-status, loginctl show-session, timedatectl
+loginctl list-sessions, loginctl list-users, loginctl session-status, loginctl show-session, timedatectl
   show, timedatectl timesync-status: - no-pager
 docker ps, podman ps: aqf:n:ls all quiet filter= format= no-trunc last= latest size
 docker images, podman images: aqf: all quiet filter= format= no-trunc digests

@@ -9,7 +9,7 @@ people to agree.
 from collections.abc import Callable
 from typing import Final
 
-from host.policy.shell import git, languages, particular, shell_builtins
+from host.policy.shell import dashed, git, languages, particular, shell_builtins
 from host.policy.shell.options import outside
 from host.policy.shell.programs import ANYTHING, ASKED, ASKED_OTHERWISE, FREE, LISTED, VERSIONED
 from host.policy.shell.word import UNKNOWN, Word
@@ -17,6 +17,14 @@ from host.policy.shell.wrappers import system_name
 
 _WITH_ONE: Final = 2  # words: a name and one argument
 _FD_RUNS: Final = frozenset({"-x", "-X", "--exec", "--exec-batch"})
+# What a name begins with that these fetch from another machine. A name that is not known may be one; that is left to
+# the sandbox, as nothing counts as reading where none keeps a command from the network.
+_ADDRESSES: Final = ("http:", "https:", "ftp:")
+_FAR: Final = {
+    "xmllint": _ADDRESSES,
+    "rpm": _ADDRESSES,
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), ("/inet/", "/inet4/", "/inet6/")),
+}
 _PREFIXES: Final = frozenset(key.partition(" ")[0] for key in LISTED)
 
 
@@ -25,6 +33,8 @@ def why_not_reading(words: tuple[Word, ...]) -> str:
     name = system_name(words[0].text)
     if _is_asked(name, words):
         return ""
+    if (far := _FAR.get(name)) and any(word.text.lower().startswith(far) for word in words[1:]):
+        return f"what {name} reads is on another machine"
     judge = _JUDGES.get(name)
     if judge is not None:
         return judge(words)
@@ -73,6 +83,7 @@ def _fd(words: tuple[Word, ...]) -> str:
 _JUDGES: Final[dict[str, Callable[[tuple[Word, ...]], str]]] = {
     **shell_builtins.JUDGES,
     **particular.JUDGES,
+    **dashed.JUDGES,
     "fd": _fd,
     "fdfind": _fd,
     "git": git.why_not_reading,

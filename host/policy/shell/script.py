@@ -12,8 +12,9 @@ from tree_sitter import Node, TreeCursor
 
 from host.policy.shell.arithmetic import Evaluated
 from host.policy.shell.expansion import Expansion
-from host.policy.shell.kinds import ENTERED, EVALUATED, LEAVES, NOTED, OPERATORS, OWN_FOLDER, REDIRECTS, SIGNS
-from host.policy.shell.misreading import misread, substitutions
+from host.policy.shell.kinds import ENTERED, LEAVES, NOTED, OWN_FOLDER, REDIRECTS
+from host.policy.shell.misreading import Misreading, misread
+from host.policy.shell.redirections import Redirections
 from host.policy.shell.simple import Script, Simple
 from host.policy.shell.syntax import parse
 from host.policy.shell.values import Values
@@ -92,25 +93,26 @@ class _Walk:
         self._expansion = Expansion(source, values)
         self.variables = Variables(script, values, source, self._expansion)
         self._evaluated = Evaluated(source, values, self._expansion)
+        self._redirections = Redirections(source, self._expansion)
         self._place = _Place()
         self._pending: dict[int, Simple] = {}  # redirections that were met before their command, by its start
-        self._redirects: set[int] = set()  # where those begin that something has taken account of
         self._seen: set[tuple[bytes, str, str, tuple[str, bool] | None]] = set()
-        self._unseen = substitutions(source)  # signs of a substitution that the tree did not show yet
+        self._misreading = Misreading(source, whole=not script.given_up)
 
     def over(self, cursor: TreeCursor) -> None:
         """Visit every node that matters."""
         above: list[_Place | None] = []
+        every, met = self._misreading.every, self._misreading.kinds
         while True:
             node = cursor.node
             if node is None:
                 return
             kind = node.type
             place = None
+            if every or kind in met:
+                self._misreading.meet(node, kind)
             if kind in NOTED:
                 self._note(node, kind, top=len(above) == 1)
-            if kind in EVALUATED:
-                self._evaluate(node, kind)
             if kind in ENTERED:
                 place = self._place
                 descend = self._enter(node, kind)
@@ -126,15 +128,14 @@ class _Walk:
                 self._leave(place)
             while not cursor.goto_next_sibling():
                 if not cursor.goto_parent():
-                    # the grammar leaves some places unread (backquotes in here-documents): nothing may hide there
-                    self._script.hidden |= self._unseen > 0
+                    self._script.hidden |= self._misreading.found(self._redirections.quoted)
                     return
                 left = above.pop()
                 if left is not None:
                     self._leave(left)
 
     def _note(self, node: Node, kind: str, *, top: bool) -> None:
-        """Take note of a sign, a quoted place or a function, whatever is done with it otherwise."""
+        """Take note of a pipe, a function, a redirection or an evaluation, whatever is done with it otherwise."""
         if kind in {"|", "|&"}:
             if self._place.parent == "pipeline":
                 self._place = msgspec.structs.replace(self._place, stage=len(self._commands))
@@ -143,10 +144,9 @@ class _Walk:
                 self._top_function(node)
         elif kind in REDIRECTS:
             self._stray(node)
-        elif kind in SIGNS:
-            self._unseen -= 1
-        elif self._unseen:
-            self._unseen -= substitutions(self._source[node.start_byte : node.end_byte])
+            self._opened(node)
+        else:
+            self._evaluate(node, kind)
 
     def _enter(self, node: Node, kind: str) -> bool:
         """Take note of a node; return whether to look inside."""
@@ -161,7 +161,7 @@ class _Walk:
                 self._declaration(node)
             case "variable_assignment":
                 if place.parent not in {"command", "declaration_command"}:
-                    self._emit(Simple(words=(), assignments=(self.variables.assigned(node),), at=node.start_byte))
+                    self._sets(self.variables.assigned(node), node)
             case "redirected_statement":
                 statement = count
                 fed = self._redirected(node) or fed
@@ -176,7 +176,7 @@ class _Walk:
                 start, stage = (start if start >= 0 else max(0, count - 1), count) if outward else (-1, -1)
             case "function_definition":
                 function = self._function(node)
-                fed = self._alone(self._redirects_of(node)) or fed
+                fed = self._alone(self._redirections.take_all(node)) or fed
             case "for_statement":
                 self._loop(node)
             case _:
@@ -197,6 +197,11 @@ class _Walk:
         elif place.fed is not None and simple.stdin is None:
             simple.stdin, simple.stdin_known = place.fed
         self._commands.append(simple)
+
+    def _sets(self, assignments: tuple[tuple[str, Word], ...], node: Node) -> None:
+        """Take note of variables that are set beside what commands set."""
+        if assignments:
+            self._emit(Simple(words=(), assignments=assignments, at=node.start_byte))
 
     def _command(self, node: Node) -> bool:
         source = self._source[node.start_byte : node.end_byte]
@@ -235,14 +240,14 @@ class _Walk:
             self._script.hidden |= misread(self._source, end, child, kind)
             end = child.end_byte
             if kind == "variable_assignment":
-                simple.assignments += (self.variables.assigned(child),)
+                simple.assignments += self.variables.assigned(child)
                 continue
-            if kind == "$":  # of `$"…"`, a translated string
+            if kind == "$" or self._redirections.names_descriptor(child):  # of `$"…"`, a translated string
                 continue
             if self._expansion.spent > _MOST_WORDS:
                 self._script.given_up = f"it holds more than {_MOST_WORDS} words"
                 return []
-            choices = [self._redirect(child, simple)] if kind in REDIRECTS else self._expansion.choices(child)
+            choices = [self._redirections.take(child, simple)] if kind in REDIRECTS else self._expansion.choices(child)
             if child.end_byte != node.end_byte and self._expansion.may_vanish(child):
                 choices = [*choices, []]
             if len(choices) * len(forms) > most:
@@ -256,19 +261,13 @@ class _Walk:
 
     def _evaluate(self, node: Node, kind: str) -> None:
         """Look at text that bash evaluates: it may run what it holds, and set variables."""
-        runs = False
-        if kind == "expansion":
-            runs = self._evaluated.expansion_runs(node)
-        elif kind == "test_command":
-            runs = self._evaluated.test_runs(node)
-        elif kind != "compound_statement" or self._source.startswith(b"((", node.start_byte):
-            body = node.child_by_field_name("body")
-            text = self._evaluated.expression(node, None if body is None else body.start_byte)
-            runs = text is None
-            for name in self.variables.numbered(text or ""):
-                self._emit(Simple(words=(), assignments=((name, Word("1", False)),), at=node.start_byte))
-        if runs:
+        if kind == "compound_statement" and not self._source.startswith(b"((", node.start_byte):
+            return
+        texts = self._evaluated.expressions(node)
+        if texts is None:
             self._script.evaluates = "it evaluates text that is not known as arithmetic, a subscript or a prompt"
+        for text in texts or ():
+            self._sets(self.variables.numbered(text), node)
 
     def _declaration(self, node: Node) -> None:
         words: list[Word] = []
@@ -278,7 +277,7 @@ class _Walk:
             self._script.hidden |= child.start_byte == end  # one word to bash, two to the grammar
             end = child.end_byte
             if child.type == "variable_assignment":
-                assignments.append(self.variables.assigned(child))
+                assignments += self.variables.assigned(child)
                 given = child.child_by_field_name("value")
                 if given is not None and given.type != "array":
                     self._declares(self._expansion.values(given))
@@ -306,7 +305,7 @@ class _Walk:
         Return the text that they give to all that a statement of more than one command holds.
         """
         body = node.child_by_field_name("body")
-        simple = self._redirects_of(node)
+        simple = self._redirections.take_all(node)
         while body is not None and body.type in {"list", "pipeline", "negated_command"} and body.named_child_count:
             body = body.named_children[-1]
         if body is not None and body.type == "command":
@@ -314,16 +313,9 @@ class _Walk:
             return None
         return self._alone(simple)
 
-    def _redirects_of(self, node: Node) -> Simple:
-        """Return the redirections of a node, with the arguments that the grammar counts to them."""
-        simple = Simple(words=(), at=node.start_byte)
-        for child in node.children:
-            if child.type in REDIRECTS:
-                simple.words += tuple(self._redirect(child, simple))
-        return simple
-
     def _alone(self, simple: Simple) -> tuple[str, bool] | None:
         """Let redirections stand alone; return the text that they give."""
+        self._script.hidden |= bool(simple.words)  # to bash they belong to what stands before
         simple.words = ()
         if simple.writes:
             self._emit(simple)
@@ -331,49 +323,18 @@ class _Walk:
 
     def _stray(self, node: Node) -> None:
         """Let a redirection stand alone that belongs to no statement: `$(> file)`."""
-        if node.start_byte not in self._redirects:
+        if node.start_byte not in self._redirections.taken:
             simple = Simple(words=(), at=node.start_byte)
-            self._redirect(node, simple)
+            self._redirections.take(node, simple)
             self._alone(simple)
 
-    def _redirect(self, node: Node, simple: Simple) -> list[Word]:
-        """Note one redirection; return the arguments that the grammar counts to it."""
-        self._redirects.add(node.start_byte)
-        if node.type == "herestring_redirect":
-            words = self._expansion.words(node.children[-1])
-            simple.stdin = " ".join(word.text for word in words)
-            simple.stdin_known = all(word.known for word in words)
-            return []
-        if node.type == "heredoc_redirect":
-            return self._heredoc(node, simple)
-        operator = next((child.type for child in node.children if child.type in OPERATORS), "")
-        targets = [self._expansion.words(child) for child in node.children_by_field_name("destination")]
-        first = targets[0] if targets else []
-        if any(word.text.startswith(("/dev/tcp/", "/dev/udp/")) for word in first):
-            simple.writes += tuple(first)  # a connection
-        elif OPERATORS.get(operator, False) and not (operator in {">&", "<&"} and _is_descriptor(first)):
-            simple.writes += tuple(first)
-        return _told_apart([word for words in targets[1:] for word in words])
-
-    def _heredoc(self, node: Node, simple: Simple) -> list[Word]:
-        words: list[Word] = []
-        start = next((child for child in node.children if child.type == "heredoc_start"), None)
-        for child in node.children:
-            if child.type == "heredoc_body":
-                body = self._source[child.start_byte : child.end_byte].decode("utf-8", "replace")
-                quoted = start is not None and any(
-                    c in self._source[start.start_byte : start.end_byte] for c in b"'\"\\"
-                )
-                simple.stdin = body if quoted else body.replace("\\$", "$").replace("\\`", "`")
-                self._unseen -= substitutions(body.encode()) if quoted else 0
-                simple.stdin_known = quoted or not ("$" in body or "`" in body)
-            elif child.type in REDIRECTS:
-                words += self._redirect(child, simple)
-            elif node.field_name_for_child(node.children.index(child)) == "argument":
-                words += self._expansion.words(child)
-        if simple.stdin is None:
-            simple.stdin = ""
-        return _told_apart(words)
+    def _opened(self, node: Node) -> None:
+        """Follow the variable that a redirection sets to the number of the descriptor that it opens."""
+        name, subscript, _ = self._redirections.variable(node).partition("[")
+        if subscript:
+            self._script.evaluates = "a subscript may evaluate text that is not known"
+        elif name:
+            self._sets(self.variables.numbered(f"{name}=1"), node)
 
     def _function(self, node: Node) -> str:
         name_node, body = node.child_by_field_name("name"), node.child_by_field_name("body")
@@ -391,7 +352,7 @@ class _Walk:
 
     def _loop(self, node: Node) -> None:
         if (assigned := self.variables.loop(node)) is not None:
-            self._emit(Simple(words=(), assignments=(assigned,), at=node.start_byte))
+            self._sets((assigned,), node)
 
     def _builtin(self, words: tuple[Word, ...]) -> None:
         """Follow the builtins that change the folder or a variable."""
@@ -405,12 +366,3 @@ class _Walk:
             if folder and not folder.startswith(("/", "~", *MARKS)):
                 folder = f"{self._place.cwd}/{folder}" if self._place.cwd else ""
             self._place = msgspec.structs.replace(self._place, cwd=folder)
-
-
-def _told_apart(words: list[Word]) -> list[Word]:
-    """Words that stand behind a redirection: where one is not told, there may be more of them, or fewer."""
-    return words if all(word.known for word in words) else [Word(UNKNOWN, False), *words]
-
-
-def _is_descriptor(words: list[Word]) -> bool:
-    return len(words) == 1 and bool(re.fullmatch(r"\d+-?|-", words[0].text))

@@ -14,6 +14,7 @@ from tree_sitter import Node, TreeCursor
 
 from host.policy.shell.programs import named
 from host.policy.shell.simple import Script, Simple
+from host.policy.shell.stores import stored
 from host.policy.shell.word import Word
 from host.policy.shell.wrappers import SHELLS, WRAPPERS, base_name, peel, system_name
 
@@ -211,11 +212,7 @@ def _rules(simple: Simple) -> bool:
     if not words:
         return assigned
     name = base_name(words[0].text)
-    if (
-        name in _RULING
-        or (name == "printf" and [word.text for word in words[1:2]] == ["-v"])
-        or (name in _SPECIAL and assigned)
-    ):
+    if name in _RULING or stored(words) != () or (name in _SPECIAL and assigned):
         return True
     if name in SHELLS and len(words) > 1 and words[1].text[:1] in {"-", "+"}:
         plain = system_name(words[0].text) in _PLAIN_SHELLS and _TAKES_TEXT.fullmatch(words[1].text)

@@ -30,4 +30,4 @@ class Script(msgspec.Struct, kw_only=True):
     given_up: str  # why not all of it was read; "" when it was
     parsed: Parsed  # the text and its tree
     evaluates: str  # why bash may evaluate text in it that is not known; "" when it does not
-    hidden: bool  # whether a subscript in quotes, a default or a name reference may run or set something unseen
+    hidden: bool  # whether a subscript, a default, a name reference or a continued line may run or set something unseen

@@ -22,7 +22,7 @@ from host.policy.shell.setting import Setting, Surroundings, placed, setting_of
 from host.policy.shell.simple import Simple
 from host.policy.shell.syntax import LONGEST_BYTES
 from host.policy.shell.word import FETCHED, UNKNOWN, Word, has_mark
-from host.policy.shell.wrappers import RAISING, SHELLS, Wrapper, base_name, peel, wrapper_of
+from host.policy.shell.wrappers import RAISING, SHELLS, Wrapper, base_name, peel, system_name, wrapper_of
 
 DEEPEST: Final = 8  # shell texts within shell texts
 MOST_WRAPPERS: Final = 12  # around one command
@@ -78,7 +78,9 @@ class _Unfolding:
             if script.given_up:
                 self._unclear(script.given_up)
             if script.hidden:
-                self._unclear("a subscript, a default, a name reference or a comment may hide a command")
+                self._unclear(
+                    "a subscript, a default, a name reference, a continued line or a comment may hide a command"
+                )
             forking = forks(script.functions)
             self._into.bomb |= bool(forking)
             if forking is None:
@@ -123,8 +125,6 @@ class _Unfolding:
     def _name(self, word: Word) -> str:
         if not word.known or not word.text or has_mark(word.text):
             self._unclear(f"the name of a command is computed ({word.shown[:60] or 'empty'})")
-        elif word.text.startswith("~"):
-            return base_name(word.text)
         return base_name(word.text)
 
     @staticmethod
@@ -152,12 +152,12 @@ class _Unfolding:
         if name in RAISING:
             self._into.raises = True
             around = msgspec.structs.replace(around, raised=True, why=f"{name} raises rights")
-        elif not wrapper.inner_reads:
+        elif not wrapper.inner_reads or _is_foreign(words[0]):
             own = " ".join(word.shown for word in peeled.own)
             around = msgspec.structs.replace(
                 around,
                 where=f"{around.where}: {own}" if around.where else own,
-                why=f"{name} is not known to only read",
+                why=f"{words[0].shown} is not known to only read",
             )
         if peeled.strange and wrapper.inner_reads:
             around = msgspec.structs.replace(around, why=f"{name} {peeled.strange} is not known to only read")
@@ -176,7 +176,7 @@ class _Unfolding:
             self._leaf(words, (), simple, around)
             return (), (), msgspec.structs.replace(around, why="done")
         if not inner:
-            return self._nothing(name, words, peeled.assignments, simple, around)
+            return self._nothing(name, words, (*assignments, *peeled.assignments), simple, around)
         return inner, (*assignments, *peeled.assignments), around
 
     def _nothing(
@@ -237,13 +237,16 @@ class _Unfolding:
         if name in SHELLS:
             self._shell(words, assignments, simple, around)
         elif name == "eval":
-            first = next((at for at, word in enumerate(words) if word.text != "eval"), len(words))
+            first = next((at for at, word in enumerate(words) if base_name(word.text) != "eval"), len(words))
             self._text(
                 Word(" ".join(word.text for word in words[first:]), all(word.known for word in words)),
                 around,
                 self._given(simple, around),
             )
-            self._bare(simple, around)
+            if _is_foreign(words[0]):
+                self._leaf(words, assignments, simple, around)
+            else:
+                self._bare(simple, around)
         elif name in {"source", "."}:
             self._source(words, assignments, simple, around)
         elif name == "alias":
@@ -256,7 +259,7 @@ class _Unfolding:
     def _shell(
         self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], simple: Simple, around: _Around
     ) -> None:
-        at, takes_text, clean = 1, False, True
+        at, takes_text, clean = 1, False, not _is_foreign(words[0])
         while at < len(words) and words[at].text[:1] in {"-", "+"} and words[at].text not in {"-", "--"}:
             text = words[at].text
             clean &= words[at].known and text not in _SHELL_FILES and not re.match(r"-\w*i", text)
@@ -374,6 +377,11 @@ class _Unfolding:
 
 def _runs_what_it_reads(name: str) -> bool:
     return name in SHELLS or bool(INTERPRETERS.fullmatch(name))
+
+
+def _is_foreign(name: Word) -> bool:
+    """Whether the name of a command is that of some file, and not of a system's program or the shell's own."""
+    return system_name(name.text) != base_name(name.text)
 
 
 _JOBS: Final = frozenset({"at", "batch"})  # read their job from what is given to them

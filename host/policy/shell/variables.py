@@ -12,14 +12,17 @@ from tree_sitter import Node
 from host.policy.shell import arithmetic
 from host.policy.shell.expansion import LOOSE, Expansion
 from host.policy.shell.simple import Script
+from host.policy.shell.stores import stored
 from host.policy.shell.values import Values
 from host.policy.shell.word import ALTERNATIVE, NUMBER, UNKNOWN, Word
 
 _MOST_VALUES: Final = 16  # of a variable that are followed
-_READING_IN: Final = frozenset({"read", "mapfile", "readarray", "getopts"})
-_RUNNING: Final = frozenset({"eval", "source", ".", "trap", "coproc", "unset", "wait"})  # may set any variable
-_BEFORE: Final = frozenset({"builtin", "command", "-p", "--", "!"})
-_KEY: Final = re.compile(r"\[([^\]=]*)\]\+?=")
+_RUNNING: Final = frozenset({"eval", "source", ".", "trap", "coproc"})  # may set any variable
+_BEFORE: Final = frozenset({"builtin", "command", "time", "-p", "--", "!"})
+# The beginning of an array's word that may be its subscript, and whether it is.
+_LONGEST_KEY: Final = 200
+_KEY: Final = re.compile(rf"(?<=[\s(])\[([^\]]{{0,{_LONGEST_KEY}}})(\]\+?=)?")
+_SURE: Final = re.compile(r"[^\]\[$`\\\"']*")
 _PLAIN_TEXT: Final = re.compile(r"[\w\s\"$/.;,|&>:-]*")
 _SETTING_WORD: Final = re.compile(
     r"\b(?:read\w*|mapfile|printf|getopts|set|shift|eval|source|unset|for|select|local|trap|let|wait|coproc)\b|(?:^|[\s;&|])\.\s"
@@ -44,14 +47,15 @@ class Variables:
         guesses = values[:_MOST_VALUES]
         self._values[name] = ALTERNATIVE.join([*guesses, UNKNOWN] if len(values) > len(guesses) else guesses)
 
-    def assigned(self, node: Node) -> tuple[str, Word]:
-        """Follow an assignment; return the name and what is assigned."""
-        text = self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+    def assigned(self, node: Node) -> tuple[tuple[str, Word], ...]:
+        """Follow an assignment; return what is assigned to the name, and what its subscripts assign beside it."""
+        text = self._text(node)
         target, _, rest = text.partition("=") if "[" not in text.partition("=")[0] else _subscripted(text)
         name, bracket, key = target.removesuffix("+").partition("[")
         value = node.child_by_field_name("value")
-        if bracket and not arithmetic.is_harmless(key.removesuffix("]"), self._values):
-            self._evaluates("a subscript")
+        beside = self._subscripts([key.removesuffix("]")]) if bracket else ()
+        if value is not None and value.type == "array":
+            beside += self._subscripts(_keys(self._text(value)))
         texts = [""] if value is None else self._texts(value)
         adds = target.endswith("+")
         if adds:
@@ -60,14 +64,22 @@ class Variables:
         if adds or bracket or (value is not None and value.type == "array"):
             texts.append(UNKNOWN)
         self.hold(name, *texts)
-        return name, Word(texts[0], value is None or value.type in {"word", "raw_string", "number"}, rest)
+        known = value is None or value.type in {"word", "raw_string", "number"}
+        return (name, Word(texts[0], known, rest)), *beside
+
+    def _text(self, node: Node) -> str:
+        return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def _subscripts(self, keys: list[str] | None) -> tuple[tuple[str, Word], ...]:
+        """Follow what subscripts assign."""
+        if keys is None or not all(arithmetic.is_harmless(key, self._values) for key in keys):
+            self._script.evaluates = "a subscript may evaluate text that is not known"
+            return ()
+        return tuple(each for key in keys for each in self.numbered(key))
 
     def _texts(self, value: Node) -> list[str]:
         if value.type != "array":
             return self._expansion.values(value)
-        text = self._source[value.start_byte : value.end_byte].decode("utf-8", "replace")
-        if not all(arithmetic.is_harmless(found[1], self._values) for found in _KEY.finditer(text)):
-            self._evaluates("a subscript")
         items = [item for item in value.children[: 2 * _MOST_VALUES] if item.is_named]
         return [" ".join(self._expansion.value(item) for item in items)]
 
@@ -88,24 +100,25 @@ class Variables:
         self.hold(variable, *(texts or [UNKNOWN]))
         return variable, Word(texts[0] if len(texts) == 1 else UNKNOWN, known=False)
 
-    def numbered(self, text: str) -> list[str]:
-        """Follow what arithmetic assigns; return the names."""
+    def numbered(self, text: str) -> tuple[tuple[str, Word], ...]:
+        """Follow what arithmetic assigns."""
         names = arithmetic.assigned(text)
         for name in names:
             self.hold(name, NUMBER)
-        return names
+        return tuple((name, Word("1", False)) for name in names)
 
     def builtin(self, words: tuple[Word, ...]) -> None:
         """Follow the builtins that set variables, or run what may."""
-        names = [word.text for word in words]
-        while names and names[0] in _BEFORE:
-            names = names[1:]
-        if not names:
+        words = next((words[at:] for at, word in enumerate(words) if word.text not in _BEFORE), ())
+        if not words:
             return
-        if names[0] in _READING_IN or (names[0] == "printf" and names[1:2] and names[1].startswith("-v")):
-            for name in names[1:]:
-                self.hold(name.removeprefix("-v").removeprefix("-a"), UNKNOWN)
-        elif names[0] == "set" and any(not name.startswith(("-", "+")) or name == "--" for name in names[1:]):
+        names = [word.text for word in words]
+        set_ = stored(words)
+        if set_ is None or not all(word.known for word in set_):
+            self._values[LOOSE] = "1"
+        for word in set_ or ():
+            self.hold(word.text, UNKNOWN)
+        if names[0] == "set" and any(not name.startswith(("-", "+")) or name == "--" for name in names[1:]):
             values = names[names.index("--") + 1 :] if "--" in names else names[1:]
             for at, value in enumerate(values, 1):
                 self.hold(str(at), value, UNKNOWN)
@@ -119,9 +132,6 @@ class Variables:
         for name, value in self._values.items():
             if before.get(name) != value and name != LOOSE:
                 self.hold(name, UNKNOWN)
-
-    def _evaluates(self, what: str) -> None:
-        self._script.evaluates = f"{what} may evaluate text that is not known"
 
 
 def _sets_nothing(words: tuple[Word, ...]) -> bool:
@@ -139,3 +149,15 @@ def _subscripted(text: str) -> tuple[str, str, str]:
         return text, "", ""
     target, rest = text[: end + 1], text[end + 1 :]
     return (f"{target}+", "=", rest[2:]) if rest.startswith("+=") else (target, "=", rest[1:])
+
+
+def _keys(array: str) -> list[str] | None:
+    """Return the subscripts that stand in an array's words; None where one is not told."""
+    keys: list[str] = []
+    assigns = bool(re.search(r"\]\+?=", array))
+    for found in _KEY.finditer(array):
+        if found[2]:
+            keys.append(found[1])
+        elif assigns and (len(found[1]) >= _LONGEST_KEY or not _SURE.fullmatch(found[1])):
+            return None
+    return keys

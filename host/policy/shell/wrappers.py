@@ -34,6 +34,7 @@ class Wrapper(msgspec.Struct, frozen=True):
     alone: str = ""  # short options without a value, where it matters that no other stands there
     alone_longs: frozenset[str] = frozenset()  # the same, long
     inner_reads: bool = False  # whether a command that only reads still does when run by it
+    renames: str = ""  # short options that give the command another name, by which some are another program
 
 
 def _wrapper(
@@ -69,7 +70,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "time": _clear("", "", "pv", "portability verbose"),
     "command": _clear("", "", "p"),
     "builtin": _clear(),
-    "exec": _clear("a", "", "cl"),
+    "exec": Wrapper(values="a", alone="c", inner_reads=True, renames="a"),
     "busybox": _clear(),
     "toybox": _clear(),
     "chrt": _clear("", "", "rfobi", "", 1),
@@ -225,6 +226,8 @@ def _is_strange(text: str, wrapper: Wrapper) -> bool:
     if text.startswith("--"):
         return text[2:].partition("=")[0] not in wrapper.longs | wrapper.alone_longs and not _is_text(text, wrapper)
     for letter in text[1:]:
+        if letter in wrapper.renames:
+            return True
         if letter in wrapper.values or letter == wrapper.text:
             return False
         if letter not in wrapper.alone:
