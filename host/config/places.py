@@ -17,6 +17,9 @@ from host.config import references
 from host.config.problems import Problems, join
 from host.config.settings import Settings
 
+SHOWN: Final = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""Folders of the system that every sandbox sees, and so commands of every group."""
+
 _LINKS: Final = 40  # followed in one path, as in the kernel
 
 
@@ -38,8 +41,14 @@ def check(settings: Settings, home: Path, problems: Problems) -> None:
         for real, _ in (way(path),)
     ]
     own = Path(os.path.realpath(home))
-    for group, key, path, _ in _folders(settings):
+    if shown := _shown(own):
+        problems.add("", f"the home lies in {shown}, which commands of every group see", "give --home another folder")
+    for group, key, path, mode in _folders(settings):
         real, passed = way(path)
+        if mode == "write" and (shown := _shown(real)):
+            problems.add(
+                f"{key}.path", f"lies in {shown}, which commands of every group see", "name a folder elsewhere"
+            )
         found = _through(passed, writable)
         if found is not None:
             seen = "it is seen there already" if found.group == group else "that group sees it already"
@@ -48,8 +57,10 @@ def check(settings: Settings, home: Path, problems: Problems) -> None:
         elif any(folder.is_relative_to(own) for folder in passed) and not real.is_relative_to(own):
             problems.add(f"{key}.path", "leads through the host's own folder", "write the path that it leads to")
     for key, file in _files(settings, home):
-        passed = way(str(file))[1]
+        real, passed = way(str(file))
         found = _through(passed, writable)
+        if key and (shown := _shown(real)):
+            problems.add(key, f"lies in {shown}, which commands of every group see", "keep it elsewhere")
         if found is not None:
             wrong = _moved(found) if key else f"this file {_moved(found)}"
             problems.add(key, wrong, 'keep it elsewhere, or write `mode = "read"` for that folder')
@@ -110,6 +121,10 @@ def _through(passed: tuple[Path, ...], writable: list[_Open]) -> _Open | None:
             if found.real == folder or (identity is not None and identity == found.identity):
                 return found
     return None
+
+
+def _shown(real: Path) -> str:
+    return next((top for top in SHOWN if real.is_relative_to(os.path.realpath(top))), "")
 
 
 def _moved(found: _Open) -> str:

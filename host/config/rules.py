@@ -42,6 +42,7 @@ _SSH_HOST: Final = re.compile(
     r"([A-Za-z0-9_][A-Za-z0-9._-]*@)?[A-Za-z0-9_]([A-Za-z0-9._:-]*[A-Za-z0-9])?\Z"
 )  # no option
 _LONGEST_WAIT_SECONDS: Final = 31_536_000.0  # a year
+KEPT: Final = ("outputs", "downloads")  # folders of every workspace in which the host keeps what tools gave
 FOUND_MODEL: Final = "main"
 """The name of the model that is found by looking when the settings name none."""
 FOUND_KEYS: Final = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY")
@@ -182,6 +183,9 @@ def _check_group(
         problems.add(join(key, "stop_words"), "holds an empty word", "take the empty one out")
     for name, folder in group.folders.items():
         _check_name(f"{key}.folders.{name}", name, problems)
+        if name in KEPT:
+            wrong = "has the name of a folder in which the host keeps what tools gave"
+            problems.add(f"{key}.folders.{name}", wrong, "choose another name")
         _check_folder(f"{key}.folders.{name}.path", folder, home, problems)
     _check_limits(f"{key}.budget", msgspec.structs.asdict(group.budget), problems)
     _check_limits(f"{key}.daily", msgspec.structs.asdict(group.daily), problems)

@@ -29,7 +29,6 @@ _NUMBERS: Final = frozenset(
      "minProperties", "maxProperties"}
 )  # fmt: skip
 _WORDS: Final = frozenset({"title", "description", "pattern", "format"})
-_VALUES: Final = frozenset({"default", "const"})
 _BRANCHES: Final = frozenset({"anyOf", "oneOf", "allOf"})
 _CHECKED: Final = (
     "type", "enum", "const", "properties", "required", "additionalProperties", "items", "anyOf", "oneOf", "allOf",
@@ -128,15 +127,17 @@ class _Reading:
             case "items":
                 return self.node(value, depth + 1, within)
             case "enum" if isinstance(value, list):
-                return _value(cast("list[object]", value))
+                return _exact(cast("list[object]", value))
             case name if name in _BRANCHES and isinstance(value, list) and value:
                 return [self.node(each, depth + 1, within) for each in cast("list[object]", value)]
             case name if name in _NUMBERS and isinstance(value, int | float) and not isinstance(value, bool):
                 return value if _fits(value) else None
             case name if name in _WORDS and isinstance(value, str):
                 return clean(value, _WORDS_CHARS)
-            case name if name in _VALUES:
-                return _value(cast("object", value))
+            case "const":
+                return _exact(cast("object", value))
+            case "default":
+                return _value(cast("object", value)) if _is_plain(cast("object", value)) else None
             case _:
                 return None
 
@@ -164,6 +165,27 @@ def _argument(name: str) -> str:
     if not _NAME.match(name):
         raise Unfit("an argument has a name that no provider takes")
     return name
+
+
+def _exact(value: object) -> Any:  # noqa: ANN401 - JSON
+    """Return what an argument must be, character by character; raise Unfit for what cannot be shown as it is."""
+    if not _is_plain(value):
+        raise Unfit("its schema holds a value with characters that show nothing, or are the host's own signs")
+    return _value(value)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether every text in a value, names of fields too, is what a person and a model would see of it."""
+    match value:
+        case str():
+            return clean(value, _VALUE_BYTES) == value.strip()
+        case dict():
+            fields = cast("dict[object, object]", value)
+            return all(_is_plain(name) and _is_plain(each) for name, each in fields.items())
+        case list():
+            return all(map(_is_plain, cast("list[object]", value)))
+        case _:
+            return True
 
 
 def _value(value: object) -> Any:  # noqa: ANN401 - JSON

@@ -7,7 +7,10 @@ import pytest
 
 from host.config.load import load
 from host.config.places import way
+from host.config.rules import KEPT
 from host.errors import SettingsError
+from host.tools.output_file import FOLDER
+from host.tools.outputs import DOWNLOADS
 
 MODEL = '[models.main]\nprovider = "openai"\nmodel = "m"\n'
 NO_TOOLS = frozenset[str]()
@@ -129,3 +132,36 @@ def test_a_way_ends_though_links_run_in_a_circle(tmp_path: Path) -> None:
     (tmp_path / "b").symlink_to("a")
     assert way(f"{tmp_path}/a/x")[0].name == "x"
     assert way("/../..") == (Path("/"), ())
+
+
+@pytest.mark.clause("PATH-4", "SEC-1")
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        ('[secrets.s]\nref = "file:/usr/local/etc/token"\n', "secrets.s.ref"),
+        ('[secrets.s]\nref = "file:/lib/x/token"\n', "secrets.s.ref"),
+        ('[secrets.s]\nref = "file:TOP/to-usr/token"\n', "secrets.s.ref"),
+        ('[models.other]\nprovider = "openai"\nmodel = "m"\napi_key = "file:/bin/key"\n', "models.other.api_key"),
+        (
+            '[groups.third.folders.tools]\npath = "/usr/local/tools"\nmode = "write"\n',
+            "groups.third.folders.tools.path",
+        ),
+    ],
+)
+def test_what_every_sandbox_sees_is_no_place_for_what_is_one_group_s_or_the_host_s(
+    disk: Disk, more: str, key: str
+) -> None:
+    """The system's folders are shown to commands of every group."""
+    (disk.top / "to-usr").symlink_to("/usr")
+    with pytest.raises(SettingsError, match="which commands of every group see") as refused:
+        disk.load(more=MODEL + more)
+    assert key in str(refused.value)
+
+
+@pytest.mark.clause("CTX-3")
+@pytest.mark.parametrize("name", ["outputs", "downloads"])
+def test_a_folder_does_not_hide_what_the_host_keeps_for_a_group(disk: Disk, name: str) -> None:
+    """Kept results lie there."""
+    with pytest.raises(SettingsError, match="keeps what tools gave"):
+        disk.load(f"main.{name} srv/projects read", more=MODEL)
+    assert {FOLDER, DOWNLOADS} == set(KEPT)

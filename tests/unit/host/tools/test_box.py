@@ -2,6 +2,7 @@
 
 import pytest
 
+from host.config.places import SHOWN
 from host.errors import ToolFailed
 from host.tools import box
 from host.tools.commands import refuse_unfit
@@ -33,6 +34,14 @@ def test_of_etc_only_single_files_are_bound() -> None:
     assert {path for path in bound if path.startswith("/etc/")} == {f"/etc/{name}" for name in box.ETC} | {
         "/etc/alternatives"
     }
+
+
+@pytest.mark.clause("PATH-4")
+def test_the_settings_know_what_every_sandbox_sees_of_the_machine() -> None:
+    """So that nothing of the host is kept there."""
+    arguments = box.system(NEWEST, Limits())
+    shown = {arguments[at + 2] for at, word in enumerate(arguments) if word in {"--ro-bind", "--symlink"}}
+    assert {path for path in shown if path.count("/") == 1} <= set(SHOWN)
 
 
 def test_features_are_read_from_the_help_text() -> None:
