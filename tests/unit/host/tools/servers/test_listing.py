@@ -75,13 +75,15 @@ UNFIT: list[Any] = [
     {"properties": {f"p{number}": {} for number in range(3000)}},
     {"properties": {"x": {"default": 10**40}}},
     {"properties": {"x": {"const": [float("nan")]}}},
+    {"properties": {"x": {"enum": ["a", "b\u200b"]}}},
+    {"properties": {"x": {"const": {"«secret:api»": 1}}}},
 ]
 
 
 @pytest.mark.parametrize(
     "schema",
     UNFIT,
-    ids=["none", "list", "name", "elsewhere", "missing", "large", "value", "many", "number", "nan"],
+    ids=["none", "list", "name", "elsewhere", "missing", "large", "value", "many", "number", "nan", "unseen", "sign"],
 )
 def test_a_tool_whose_schema_cannot_be_handed_on_is_left_out_with_its_cause(schema: Any) -> None:
     """One such tool must not make a provider refuse every request of the group."""
@@ -90,6 +92,13 @@ def test_a_tool_whose_schema_cannot_be_handed_on_is_left_out_with_its_cause(sche
     listing = listing_of("s", [one(schema=schema), one(name="good")])
     assert [tool.own_name for tool in listing.tools] == ["good"]
     assert listing.left_out[0].startswith("read: ")
+
+
+def test_a_default_that_shows_nothing_of_itself_falls_away() -> None:
+    """An argument may be left out all the same."""
+    fields = {"a": {"default": "x\u202ey"}, "b": {"default": ["plain", {"too": 1}]}}
+    shown = plain_schema({"type": "object", "properties": fields})["properties"]
+    assert shown == {"a": {}, "b": {"default": ["plain", {"too": 1}]}}
 
 
 def test_references_within_are_resolved_and_recursion_ends() -> None:
