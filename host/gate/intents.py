@@ -84,7 +84,7 @@ def _deeds(command: Command, cwd: str) -> list[Intent]:
     if not words or (command.writes and not why_not_reading(words)) or _writes_only(words):
         return []
     folder, name = joined(cwd, command.folder), base_name(words[0].text)
-    told = [word for word in words[1:] if name not in _ONE_DEED or not word.text.startswith("-")]
+    told = _without_options(words[1:]) if name in _ONE_DEED else words[1:]
     text = " ".join(shlex.quote(each) for each in (name, *(_operand(word, folder) for word in told)))
     if (INTERPRETERS.fullmatch(name) or name in SHELLS) and all(word.text.startswith("-") for word in words[1:]):
         fed = command.given or "".join(command.setting or ())  # what it runs is what it reads
@@ -93,6 +93,11 @@ def _deeds(command: Command, cwd: str) -> list[Intent]:
     effect = Effect.EXECUTE.value
     raised = [(effect, f"{_RAISED}{text}")] if Once.RAISES_RIGHTS in command.once else []
     return [*raised, (effect, text)]
+
+
+def _without_options(words: tuple[Word, ...]) -> list[Word]:
+    end = next((at for at, word in enumerate(words) if word.text == "--"), len(words))
+    return [*(word for word in words[:end] if not word.text.startswith("-")), *words[end + 1 :]]
 
 
 def _writes(command: Command, cwd: str) -> list[Intent]:

@@ -30,6 +30,7 @@ async def questions(stage: Stage, *calls: Call) -> list[str]:
         "touch  pwned",
         "touch -c pwned",
         "timeout 5 touch -- pwned",
+        "touch pwned -c",
         "bash -c 'touch pwned'",
         "ls; touch pwned",
         "cd . && touch pwned",
@@ -66,6 +67,8 @@ async def test_a_refused_command_gets_the_same_answer_wherever_it_stands(stage: 
         ("python3 - <<'E'\nprint(1)\nE", "python3 - <<'E'\nprint(2)\nE"),
         ("make > log", "echo x > log"),
         ("git push --force", "git push"),
+        ("touch pwned", "touch -- -pwned"),
+        ("python3 -c 'print(1)'", "python3 -c 'print(2)'"),
     ],
 )
 @pytest.mark.clause("APR-2")
