@@ -42,7 +42,7 @@ class Parts:
         at = raw.find(self._plain[:LEAST_BYTES])
         while at >= 0:
             end = at + _common(raw[at : at + len(self._plain)], self._plain)
-            if end - at >= self._beginning or end == len(raw) or raw.startswith(_CUTS, end) or _is_line(raw, at, end):
+            if end - at >= self._beginning or raw.startswith(_CUTS, end) or _is_line(raw, at, end):
                 found.append((at, end))
             at = raw.find(self._plain[:LEAST_BYTES], end)
         return found
@@ -54,7 +54,7 @@ class Parts:
         while end >= 0:
             end += LEAST_BYTES
             start = end - _common(raw[max(0, end - len(self._plain)) : end][::-1], backwards)
-            if end - start >= self._end or start == 0 or raw.endswith(_CUTS, 0, start) or _is_line(raw, start, end):
+            if end - start >= self._end or raw.endswith(_CUTS, 0, start) or _is_line(raw, start, end):
                 found.append((start, end))
             end = raw.rfind(self._plain[-LEAST_BYTES:], 0, start)
         return found
@@ -70,8 +70,8 @@ class Parts:
 
 
 def _is_line(raw: bytes, start: int, end: int) -> bool:
-    """Say whether a part begins or ends a line, as programs cut columns, and is no words."""
-    at_edge = raw[start - 1 : start] in _BREAKS or raw[end : end + 1] in _BREAKS
+    """Say whether a part begins or ends a line, as programs cut columns; words stand there by chance."""
+    at_edge = start == 0 or end == len(raw) or raw[start - 1 : start] in _BREAKS or raw[end : end + 1] in _BREAKS
     return at_edge and literals.opaque(raw[start:end])
 
 

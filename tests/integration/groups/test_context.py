@@ -106,8 +106,8 @@ async def test_a_file_longer_than_can_be_held_is_read_in_parts_all_the_same(runn
         Call("read_file", {"path": "big.txt", "lines": 1}),
     )
     assert told[0].startswith("big.txt, lines 299999-300000 of 300001:\nline 299999 ü")
-    assert told[1] == "big.txt, lines 300001-300001 of 300001:\nEND"
-    assert re.search(r"zzz\n\[.* of this line are left out. Read on: .*\"start_column\": 24577\}\]$", told[2])
+    assert told[1] == "big.txt, lines 300001-300001 of 300001:\n…END"
+    assert re.search(r"zzz…\n\[.* of this line are left out. Read on: .*\"start_column\": 24577\}\]$", told[2])
     assert "has 300001 lines" in told[3]
     assert told[4].startswith("big.txt, lines 1-1 of 300001:\nline 1 ü")
 

@@ -19,7 +19,7 @@ def lending(**values: str) -> Masker:
 @pytest.mark.parametrize(
     ("value", "text", "masked"),
     [
-        ("path:a.txt", '{"path":"a.txt"}', {"path": "a.txt"}),
+        ("path:config-prod.txt", '{"path":"config-prod.txt"}', {"path": "config-prod.txt"}),
         ("4711", '{"start_line":4711,"path":"a"}', {"start_line": "«secret:x»", "path": "a"}),
         ("4711", '{"start_line":47110}', {"start_line": 47110}),
         ("12345678", '{"deep":[{"n":[1, 12345678, 2.5]}]}', {"deep": [{"n": [1, "«secret:x»", 2.5]}]}),
