@@ -4,6 +4,7 @@ Keys are `EFFECT:KIND:VALUE`, so that a yes to reading a host is none to sending
 nothing is looked up: only what stands in the arguments counts.
 """
 
+import functools
 from collections.abc import Iterable
 
 import msgspec
@@ -15,7 +16,7 @@ from host.passport import Effect, Passport
 from host.policy.policy import Call
 from host.policy.shell.analysis import Analysis
 from host.policy.shell.extent import exact, under
-from host.policy.shell.patterns import Fitting
+from host.policy.shell.patterns import Fit, fit
 from host.record.events import Part
 
 
@@ -38,6 +39,11 @@ def assess(registered: Registered, crossing: Crossing | None, *, bare: bool) -> 
 
 def command_call(passport: Passport, analysis: Analysis, principal: str, *, bare: bool, cwd: str = "") -> Call:
     """Return a command as the policy sees it; `cwd` is the folder that it is started in, "" the workspace's root."""
+
+    @functools.cache
+    def fits(pattern: str) -> Fit:
+        return fit(pattern, analysis)
+
     return Call(
         tool=passport.name,
         effect=passport.effect,
@@ -48,7 +54,7 @@ def command_call(passport: Passport, analysis: Analysis, principal: str, *, bare
         once_only="bare-shell" if bare else _once_only(analysis),
         unclear=bool(analysis.unclear),
         bare=bare,
-        fits=Fitting(analysis).fits,
+        fits=fits,
     )
 
 

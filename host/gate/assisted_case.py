@@ -18,7 +18,7 @@ import msgspec
 
 from host.gate.stages import Registered
 from host.passport import Effect
-from host.policy.policy import Call, Ruling
+from host.policy.policy import PERHAPS, Call, Ruling
 from host.policy.shell.command import Command
 
 _MOST_COMMANDS: Final = 10  # a text of more is no small thing
@@ -97,7 +97,7 @@ def case_of(registered: Registered, call: Call, ruling: Ruling, *, reaching: boo
 
 def _low_risk(registered: Registered, call: Call, ruling: Ruling) -> bool:
     """Say whether the class of the call, and why it is asked about, leave it to anyone but a person."""
-    if ruling.rule.startswith(_ADMINISTRATOR) or call.floor or call.once_only or call.unclear or call.bare:
+    if ruling.rule.startswith((_ADMINISTRATOR, PERHAPS)) or call.floor or call.once_only or call.unclear or call.bare:
         return False  # POL-9 among them: raising rights, running a download
     match registered.passport.effect:
         case Effect.PURE | Effect.READ:

@@ -10,7 +10,7 @@ import msgspec
 
 from host.gate.assessment import command_call
 from host.passport import Effect
-from host.policy.policy import FLOOR, OPERATOR, Policy
+from host.policy.policy import FLOOR, OPERATOR, Policy, perhaps_told, place_of
 from host.policy.shell.analysis import Analysis
 from host.tools.shell import Shell
 
@@ -43,10 +43,12 @@ def check(analysis: Analysis, policy: Policy, granted: Callable[[], Mapping[str,
 
 def _reason(verdict: Verdict, rule: str, analysis: Analysis) -> str:
     """Return why, in words: what the analysis found where that decided, else the rule that did."""
+    if verdict is Verdict.ASK and (perhaps := perhaps_told(rule)):
+        return perhaps
     reads = analysis.effect is Effect.READ
     match verdict:
         case Verdict.DENY:
-            return f"Denied by the rule {rule}."
+            return f"The rule {rule}, which stands in {place_of(rule) or 'the settings'}, denies it."
         case Verdict.ALLOW if not reads:
             return f"It does more than read; the rule {rule} lets it run without a question."
         case Verdict.ASK if reads:

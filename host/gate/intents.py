@@ -1,14 +1,14 @@
 """What a command sets out to do, command by command, so that a no is not asked for again in other words (APR-2).
 
 An intent is an effect and a target. One of a command is its real name with its operands, paths in one spelling; what a
-redirection or `tee` writes to is the intent of a file tool that writes there. Wrappers, folders, variables and whatever
-else stands in the text around it make it no other; neither do options where what is named goes, moves or ends in any
-case. Elsewhere they are a part of it: who refused `git push --force` may well want `git push`.
+redirection or `tee` writes to is the intent of a file tool that writes there. Options, wrappers, folders, variables and
+whatever else stands in the text around it make it no other.
 """
 
 import hashlib
 import re
 import shlex
+from collections.abc import Iterator
 from typing import Final
 
 from host.gate.stages import Registered
@@ -25,11 +25,9 @@ from host.tools.names import escaped
 
 ASKED: Final = "approval:"
 _RAISED: Final = "with raised rights: "
-_ONE_DEED: Final = frozenset(
-    {"rm", "rmdir", "unlink", "shred", "srm", "trash", "mv", "cp", "ln", "mkdir", "touch", "kill", "pkill", "killall"}
-)
-"""Programs that do the same to what they are given, whatever their options."""
 _TELLS_NO_PATH: Final = re.compile(r"\s")
+# What only says how. An option that holds more than a name and a value in plain characters may be a program or a text.
+_OPTION: Final = re.compile(r"-[\w.,:@%+/-]+|--[\w-]+(?:=[\w.,:@%+/=-]*)?")
 
 
 def started_in(registered: Registered) -> str:
@@ -84,20 +82,24 @@ def _deeds(command: Command, cwd: str) -> list[Intent]:
     if not words or (command.writes and not why_not_reading(words)) or _writes_only(words):
         return []
     folder, name = joined(cwd, command.folder), base_name(words[0].text)
-    told = _without_options(words[1:]) if name in _ONE_DEED else words[1:]
-    text = " ".join(shlex.quote(each) for each in (name, *(_operand(word, folder) for word in told)))
+    text = " ".join(shlex.quote(each) for each in (name, *(_operand(word, folder) for word in _operands(words))))
     if (INTERPRETERS.fullmatch(name) or name in SHELLS) and all(word.text.startswith("-") for word in words[1:]):
-        fed = command.given or "".join(command.setting or ())  # what it runs is what it reads
-        text += f" < {hashlib.blake2b(fed.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
+        told = command.given or "".join(command.setting or ())  # what it runs is what it reads
+        text += f" < {hashlib.blake2b(told.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"
     text = escaped(f"{command.where}: {text}" if command.where else text)
     effect = Effect.EXECUTE.value
     raised = [(effect, f"{_RAISED}{text}")] if Once.RAISES_RIGHTS in command.once else []
     return [*raised, (effect, text)]
 
 
-def _without_options(words: tuple[Word, ...]) -> list[Word]:
-    end = next((at for at, word in enumerate(words) if word.text == "--"), len(words))
-    return [*(word for word in words[:end] if not word.text.startswith("-")), *words[end + 1 :]]
+def _operands(words: tuple[Word, ...]) -> Iterator[Word]:
+    """Yield what a command acts on: its words but for the options that stand before `--`."""
+    ended = False
+    for word in words[1:]:
+        if ended or not word.known or not _OPTION.fullmatch(word.text):
+            if word.text != "--" or ended:
+                yield word
+            ended |= word.text == "--"
 
 
 def _writes(command: Command, cwd: str) -> list[Intent]:

@@ -20,7 +20,7 @@ from host.gate.standing import Standing
 from host.ids import APPROVAL, new_id
 from host.passport import Decision
 from host.policy.grants import Scope, offered
-from host.policy.policy import FLOOR, Call, Policy, Ruling
+from host.policy.policy import FLOOR, Call, Policy, Ruling, perhaps_told, place_of
 from host.record.events import ApprovalAsked
 from host.record.record import Admit, Record
 from host.record.rows import QuestionRow
@@ -156,12 +156,13 @@ class Permission:
         registered, call = about.registered, about.call
         requested = registered.requested
         parts = about.ruling.parts
-        scopes = offered(parts, call.kind, once_only=bool(call.once_only))
+        perhaps = perhaps_told(about.ruling.rule)
+        scopes = offered(parts, call.kind, once_only=bool(call.once_only or perhaps))
         if about.crossing is not None:
             scopes = tuple(scope for scope in scopes if scope is not Scope.KIND)  # a list is crossed host by host
         told = f" {about.crossing.told(parts)}" if about.crossing else ""
         if registered.analysis is not None:
-            told = f" {registered.analysis.reason}{told}"
+            told = f" {perhaps or registered.analysis.reason}{told}"
         if registered.passport.server:
             told = f" What it does only the tool server {registered.passport.server} knows; the worst is assumed."
         return ApprovalAsked(
@@ -233,7 +234,9 @@ def plain_arguments(arguments: Any) -> dict[str, Any]:  # noqa: ANN401 - an inst
 
 def _denied(registered: Registered, ruling: Ruling) -> Refusal:
     why = f" {registered.analysis.reason}" if registered.analysis and ruling.rule.startswith(FLOOR) else ""
-    text = f"{_what(registered)} is denied here by the rule {ruling.rule}.{why} {STOP_TRYING}"
+    place = place_of(ruling.rule)
+    stands = f", which stands in {place}" if place else ""
+    text = f"{_what(registered)} is denied here by the rule {ruling.rule}{stands}.{why} {STOP_TRYING}"
     return Refusal(STAGE, ruling.rule, Reason.POLICY_VIOLATION, text)
 
 

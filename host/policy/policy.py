@@ -13,6 +13,7 @@ from host.config.live import PolicyNow
 from host.config.settings import PolicySettings
 from host.passport import Decision, Effect
 from host.policy.grants import covering, kind_key
+from host.policy.shell.patterns import Fit
 from host.record.events import Part
 
 OPERATOR: Final = "operator"
@@ -32,10 +33,13 @@ BARE: Final = (
     " reach the network."
 )
 FLOOR: Final = "floor"
+PERHAPS: Final = "perhaps:"
+"""Begins the rule by which a person is asked whether a command is one that `deny_commands` forbids."""
+_ADMINISTRATOR: Final = "administrator:"
 
 
-def _fits_none(_pattern: str) -> bool:
-    return False
+def _fits_none(_pattern: str) -> Fit:
+    return Fit.NO
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +57,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     beyond: tuple[Part, ...] = ()  # each thing that it would reach there; may be what `parts` holds
     together: tuple[Part, ...] = ()  # of a command that would reach beyond: each of `parts` with all of `beyond`
     bare: bool = False  # a program would run outside any sandbox (BOX-3)
-    fits: Callable[[str], bool] = _fits_none  # whether a pattern of `deny_commands` fits one of its commands
+    fits: Callable[[str], Fit] = _fits_none  # how far a pattern of `deny_commands` fits one of its commands
 
     @property
     def kind(self) -> str:
@@ -102,7 +106,8 @@ class Policy:
         refused = _refused(call, now)
         if refused:
             return _ruling(Decision.DENY, refused, call)
-        asked = _administrators_ask(call, now)
+        # nor does a grant, or "let it run", say that what may be denied is not
+        asked = _perhaps_denied(call, now) or _administrators_ask(call, now)
         if asked:
             return _ruling(Decision.ASK, asked, call)
         return _let_run(_chosen(call, now, granted), call, now)
@@ -119,7 +124,7 @@ def _refused(call: Call, now: PolicyNow) -> str:
     if call.floor:
         return f"{FLOOR}:{call.floor}"
     # POL-1: any deny that fits, wherever it stands
-    return _deny_of("administrator:", now.administrator.choices, now.administrator.deny_commands, call) or _deny_of(
+    return _deny_of(_ADMINISTRATOR, now.administrator.choices, now.administrator.deny_commands, call) or _deny_of(
         "", now.group.choices, now.group.deny_commands, call
     )
 
@@ -129,15 +134,46 @@ def _deny_of(who: str, choices: Mapping[str, Decision], patterns: tuple[str, ...
         return f"{who}tool:{call.tool}"
     if choices.get(call.effect.value) is Decision.DENY:
         return f"{who}class:{call.effect}"
-    fitting = next((pattern for pattern in patterns if call.fits(pattern)), None)
+    return _denial(who, patterns, call, Fit.YES)
+
+
+def _denial(who: str, patterns: tuple[str, ...], call: Call, fit: Fit) -> str:
+    fitting = next((pattern for pattern in patterns if call.fits(pattern) is fit), None)
     return "" if fitting is None else f"{who}deny_commands:{fitting}"
+
+
+def _perhaps_denied(call: Call, now: PolicyNow) -> str:
+    """Return the rule of a denied command that this one may be, or may run, where that cannot be told."""
+    rule = _denial(_ADMINISTRATOR, now.administrator.deny_commands, call, Fit.MAY)
+    rule = rule or _denial("", now.group.deny_commands, call, Fit.MAY)
+    return f"{PERHAPS}{rule}" if rule else ""
+
+
+def place_of(rule: str) -> str:
+    """Return where a rule that somebody wrote stands, in words; "" for one that nobody did."""
+    rule = rule.removeprefix(PERHAPS)
+    chosen = rule.removeprefix(_ADMINISTRATOR)
+    if not chosen.startswith(("tool:", "class:", "deny_commands:")):
+        return ""
+    return "the administrator's file" if chosen != rule else "the group's policy"
+
+
+def perhaps_told(rule: str) -> str:
+    """Return why a person is asked whether a command is a denied one; "" where that is not the question."""
+    if not rule.startswith(PERHAPS):
+        return ""
+    pattern = rule.partition("deny_commands:")[2]
+    return (
+        f"It may be, or may run, what {place_of(rule)} denies (deny_commands: {pattern}); that cannot be told from its"
+        " words, so a person decides, each time."
+    )
 
 
 def _administrators_ask(call: Call, now: PolicyNow) -> str:
     """Return the administrator's rule by which a person must be asked, whatever the group says."""
     for name, rule in ((call.tool, f"tool:{call.tool}"), (call.effect.value, f"class:{call.effect}")):
         if now.administrator.choices.get(name) is Decision.ASK:
-            return f"administrator:{rule}"
+            return f"{_ADMINISTRATOR}{rule}"
     return ""
 
 

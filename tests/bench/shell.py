@@ -111,6 +111,8 @@ SHAPES: Final[dict[str, Callable[[int], str]]] = {
     "lines for xargs": lambda size: "echo " + filled("a ", size) + "| xargs -I{} rm {}",
     "evals": lambda size: filled("eval ", size) + "ls",
     "outputs in outputs": lambda size: filled('echo "$(echo "$(echo "$(ls)")")"; ', size),
+    "programs behind a program": lambda size: "unheard-of " + filled("sudo ", size),
+    "a text that is run": lambda size: "tmux new '" + filled("rm a ", size) + "'",
     "nonsense": lambda size: filled(')"', size),
     "a wrong sign": lambda size: "<" * size,
 }

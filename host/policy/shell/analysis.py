@@ -13,9 +13,8 @@ from host.policy.shell.command import Command, Once
 from host.policy.shell.environment import ruling
 from host.policy.shell.floor import Floor, floor_of, writes_raw
 from host.policy.shell.found import Found, Unfolded
-from host.policy.shell.launching import behind
 from host.policy.shell.reading import is_program, why_not_reading
-from host.policy.shell.rights import raises, raises_rights
+from host.policy.shell.rights import raises_rights
 from host.policy.shell.unfolding import unfold
 from host.policy.shell.word import Word
 from host.policy.shell.wrappers import system_name
@@ -43,6 +42,7 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a shell text."""
 
     commands: tuple[Command, ...]  # every command it would run, in the order found; wrappers and shells are not in it
+    wrapped: tuple[tuple[Word, ...], ...] = ()  # every wrapper and shell of it with what it runs, for denials
     effect: Effect  # read when every command provably only reads and all is clear, else execute
     floor: Floor | None  # the hard floor it is on: never run, in any mode
     once: frozenset[Once]  # why it is asked about for this once, whatever is granted
@@ -68,6 +68,7 @@ def _of(unfolded: Unfolded) -> Analysis:
     rule, reason = _told(unfolded, floor, once, executing)
     return Analysis(
         commands=commands,
+        wrapped=tuple(unfolded.wrapped),
         effect=Effect.READ if reads else Effect.EXECUTE,
         floor=floor,
         once=once,
@@ -93,7 +94,7 @@ def unconfined(analysis: Analysis) -> Analysis:
 def _judged(found: Found) -> Command:
     writes = tuple(target for target in found.writes if target.text not in _SINKS or not target.known)
     floor, once = _floor(found, writes), set[Once]()
-    if found.raised or (found.words and _raises(found.words)):
+    if (found.words and raises_rights(found.words)) or found.raised:
         once.add(Once.RAISES_RIGHTS)
     if found.fetched:
         once.add(Once.RUNS_DOWNLOAD)
@@ -108,6 +109,7 @@ def _judged(found: Found) -> Command:
         assignments=found.assignments,
         writes=writes,
         where=found.where,
+        perhaps=found.perhaps,
         effect=Effect.EXECUTE if why or floor or once else Effect.READ,
         why=why,
         floor=floor,
@@ -117,10 +119,6 @@ def _judged(found: Found) -> Command:
         setting=around.texts if only_data else around.fed,
         given="" if only_data else found.given,
     )
-
-
-def _raises(words: tuple[Word, ...]) -> bool:
-    return any(raises_rights(each) for each in (words, *behind(words, raises)))
 
 
 def _floor(found: Found, writes: tuple[Word, ...]) -> Floor | None:

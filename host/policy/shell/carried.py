@@ -6,6 +6,7 @@ it. It may find too little (no scan of another language is whole), never too muc
 
 import re
 import shlex
+from itertools import islice
 from typing import Final
 
 from host.policy.shell.word import Word
@@ -17,19 +18,24 @@ _OPTIONS: Final[dict[str, re.Pattern[str]]] = {
     "man": re.compile(r"(?:-P|--pager=?|-H|--html=?)(.*)", re.DOTALL),
     "bat": re.compile(r"--pager(?:=(.*))?", re.DOTALL),
     "git": re.compile(
-        r"(?:--(?:upload-pack|receive-pack|exec|open-files-in-pager|extcmd)=?|-x)(.*)|(?i:alias\.\w+|[\w.-]*(?:pager|editor|command|external|textconv|fsmonitor|hookspath|helper|program|cmd|process|clean|smudge))=!?(.*)",
+        r"(?:--(?:upload-pack|receive-pack|exec|open-files-in-pager|extcmd)=?|-x)(.*)|(?i:[\w.-]*(?:pager|editor|command|external|textconv|fsmonitor|hookspath|helper|program|cmd|process|clean|smudge))=!?(.*)",
         re.DOTALL,
     ),
     "tar": re.compile(
         r"(?:--checkpoint-action=exec=?|--to-comm\w*=?|--use-comp[\w-]*=?|-I|--rsh-c[\w-]*=?|-F|--(?:info|new-volume)-script=?)(.*)",
         re.DOTALL,
     ),
-    "rsync": re.compile(r"(?:-e|--rsh=?)(.*)", re.DOTALL),
+    "rsync": re.compile(r"(?:-e|--rsh=?|--rsync-path=?)(.*)", re.DOTALL),
+    "split": re.compile(r"--filt?e?r?(?:=(.*))?", re.DOTALL),
+    "install": re.compile(r"--strip-p[a-z]*(?:=(.*))?", re.DOTALL),
     "ssh": re.compile(r"(?:-o)?(?:Proxy|Local)Command[= ]?(.*)", re.DOTALL),
     "scp": re.compile(r"(?:-o)?ProxyCommand[= ]?(.*)|-S(.*)", re.DOTALL),
     "vim": re.compile(r"(?:-c|\+|--cmd)?[: ]*!(.*)", re.DOTALL),
     "less": re.compile(r"\+!(.*)", re.DOTALL),
-    "sed": re.compile(r"(?:[\d$,]*|/[^/]*/)\s*e\s+(.*)", re.DOTALL),
+    "sed": re.compile(
+        r"(?:[\d$,]*|/[^/]*/)\s*(?:e\s+(.*)|s(?P<d>[/|,#@!:])(?:(?!(?P=d)).)*(?P=d)((?:(?!(?P=d)).)*)(?P=d)[gpiI\d]*e.*)",
+        re.DOTALL,
+    ),
     "make": re.compile(r"SHELL=(.*)", re.DOTALL),
 }
 _SAME: Final = {
@@ -45,9 +51,17 @@ _SAME: Final = {
 # Every repetition is bounded, so that no text makes the search come back to the same place more than so many times.
 _CALLS: Final = re.compile(
     r"(?:system|popen|exec\w{0,9}|call|run|check_output|getoutput|spawn\w{0,9}|shell_exec|passthru|qx)"
-    r"\s{0,9}\(?\s{0,9}\[?\s{0,9}(?P<quote>[\"'`{])(?P<text>(?:\\.|(?!(?P=quote)).){0,4096})",
+    r"\s{0,9}\(?\s{0,9}\[?\s{0,9}(?P<quote>[\"'`{])(?P<text>(?:\\.|(?!(?P=quote)).){0,4096})"
+    r"(?P<more>(?:(?P=quote)[\s,\[]{1,9}(?P=quote)(?:\\.|(?!(?P=quote)).){0,256}){0,16})",
     re.DOTALL,
 )
+# Quotes that run what stands in them, in perl, ruby and php.
+_BACKQUOTED: Final = re.compile(
+    r"`([^`]{1,4096})`|%x[({\[!|]([^)}\]!|]{1,4096})|\bqx\W([^)}\]!|/]{1,4096})"
+    r"|\b(?:system|exec)\s{0,9}\(?\s{0,9}qw\W([^)}\]!|>]{1,4096})"
+)
+_BACKQUOTING: Final = re.compile(r"(?:perl|ruby|php|lua|julia)[\d.]*")
+_ALIAS: Final = re.compile(r"alias\.[\w-]+(?:=(.*))?", re.DOTALL | re.IGNORECASE)
 _REMOVALS: Final = re.compile(
     r"(?:rmtree|rm_rf?|rmSync|rmdirSync|rmdir|remove_tree|remove_dir_all|removeSync|rimraf|unlinkdir)"
     r"\s{0,9}\(?\s{0,9}[rb]?(?P<quote>[\"'`])(?P<text>[^\"'`\n]{1,4096})(?P=quote)",
@@ -75,12 +89,38 @@ def carried_texts(words: tuple[Word, ...], assignments: tuple[tuple[str, Word], 
             found = pattern.fullmatch(word.text)
             if found is None:
                 continue
-            value = next((group for group in found.groups() if group), "")
+            value = next((group for group in reversed(found.groups()) if group), "")
             texts.append(value or (words[at + 1].text if at + 1 < len(words) else ""))
         if name == "git" and (at := next((i for i, word in enumerate(words) if word.text in _FOREACH), 0)):
             texts.append(" ".join(word.text for word in words[at + 1 :] if word.text not in {"--recursive", "-q"}))
+        if name == "git":
+            texts += _aliases([word.text for word in words])
     elif _PROGRAMS.fullmatch(name):
         for word in words[1:]:
-            texts += [found["text"].replace("\\", "") for found in _CALLS.finditer(word.text)]
+            texts += [_said(found).replace("\\", "") for found in _CALLS.finditer(word.text)]
+            if _BACKQUOTING.fullmatch(name):
+                texts += [
+                    next(filter(None, found.groups()))
+                    for found in islice(_BACKQUOTED.finditer(word.text), MOST_TEXTS + 1)
+                ]
             texts += [f"rm -rf {shlex.quote(found['text'])}" for found in _REMOVALS.finditer(word.text)]
     return list(dict.fromkeys(text for text in texts if text.strip()))
+
+
+def _said(found: re.Match[str]) -> str:
+    """Return what a call runs: a text, or a list of words."""
+    words = [each for each in found["more"].split(found["quote"]) if each.strip(" \t\n,[")]
+    return " ".join([found["text"], *words])
+
+
+def _aliases(texts: list[str]) -> list[str]:
+    """Return what git's aliases stand for, set on the command line or by `git config`."""
+    found: list[str] = []
+    for at, text in enumerate(texts):
+        alias = _ALIAS.fullmatch(text)
+        if alias is None:
+            continue
+        value = alias[1] if alias[1] is not None else " ".join(texts[at + 1 : at + 2])
+        rest = " ".join(map(shlex.quote, texts[at + 2 :]))
+        found.append(f"{value[1:]} {rest}" if value.startswith("!") else f"git {value} {rest}")
+    return found

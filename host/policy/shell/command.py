@@ -31,6 +31,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     assignments: tuple[tuple[str, Word], ...] = ()  # variables that are set for it
     writes: tuple[Word, ...] = ()  # what its redirections write to, where that matters
     where: str = ""  # wrappers under which it is something else than by itself ("ssh host", "chroot /x"); "" is here
+    perhaps: bool = False  # its name only stands in a text that may be prose
     effect: Effect = Effect.EXECUTE  # read when it provably only reads
     why: str = ""  # what keeps it from only reading, in words; "" when it does
     floor: Floor | None = None  # the hard floor it is on

@@ -19,6 +19,7 @@ _ALWAYS_RECURSIVE: Final = frozenset({"srm", "wipe", "trash"})
 _RAW: Final = frozenset({"shred", "wipefs", "blkdiscard", "badblocks"})
 _OFS: Final = frozenset({"dd", "dcfldd", "dc3dd"})
 _MARK: Final = re.compile("[" + "".join(mark for mark in MARKS if mark != NUMBER) + "]+")
+_START_SHELLS: Final = frozenset({"setarch", "linux32", "linux64", "i386", "x86_64", "unshare", "chroot", "fakeroot"})
 _PROGRAM_OPTIONS: Final = frozenset({"-c", "-e", "-r", "-E", "--eval", "-p", "eval"})
 
 
@@ -28,6 +29,8 @@ def doubt_of(words: tuple[Word, ...], cwd: str) -> str:
     rest, texts = words[1:], [word.text for word in words[1:]]
     if name in _REMOVING and _removes_unknown(name, rest, cwd):
         return f"what {name} removes is not known"
+    if name == "hash" and any(re.match(r"-\w*p", text) for text in texts):
+        return "hash changes what a name runs"
     if name == "find" and _find_removes_unknown(texts, cwd):
         return "what find removes is not known"
     if name == "rsync" and any(text.startswith("--del") for text in texts):
@@ -47,6 +50,10 @@ def fed_blindly(words: tuple[Word, ...]) -> bool:
     operand = next((text for text in texts if not text.startswith("-") or text == "-"), "")
     if name in SHELLS:
         return "-s" in texts or (operand in {"", "-", "/dev/stdin"} and not any(_takes_text(text) for text in texts))
+    if name == "crontab":
+        return "-" in texts or not (operand or {"-l", "-r", "-e"}.intersection(texts))
+    if name in _START_SHELLS:
+        return not operands(texts)
     if name in RAISING:  # a shell with raised rights, when it is told no command
         return not any(text.startswith(("-c", "--command", "-l", "-v", "-k", "-K")) for text in texts)
     if not INTERPRETERS.fullmatch(name) or re.match(r"[gm]?awk", name):

@@ -64,10 +64,11 @@ def built_by_xargs(
         lines += [Word(guess, False) for guess in _named_by(upstream)]
     mark = _replaced(own)
     rests = _beneath(upstream) if base_name(inner[0].text) in _REMOVING else [UNKNOWN]
-    unknown = [] if sure else [Word(rest, False) for rest in rests]
+    source = f"$({' | '.join(' '.join(word.shown for word in each.words) for each in upstream)})"
+    unknown = [] if sure else [Word(rest, False, source) for rest in rests]
     if not mark:
         return [(*inner, *lines, *unknown)]
-    return [_put(inner, mark, value.text) for value in [*lines, *unknown]] or [inner]
+    return [_put(inner, mark, value.text, value.source) for value in [*lines, *unknown]] or [inner]
 
 
 def built_by_find(words: tuple[Word, ...]) -> list[tuple[Word, ...]] | None:
@@ -95,9 +96,10 @@ def built_by_find(words: tuple[Word, ...]) -> list[tuple[Word, ...]] | None:
     return built
 
 
-def _put(inner: tuple[Word, ...], mark: str, value: str) -> tuple[Word, ...]:
+def _put(inner: tuple[Word, ...], mark: str, value: str, source: str = "") -> tuple[Word, ...]:
     return tuple(
-        Word(word.text.replace(mark, value), False, word.shown) if mark in word.text else word for word in inner
+        Word(word.text.replace(mark, value), False, source or word.shown) if mark in word.text else word
+        for word in inner
     )
 
 

@@ -7,8 +7,8 @@ import enum
 import re
 from typing import Final
 
-from host.policy.shell.launching import behind
-from host.policy.shell.word import Word
+from host.policy.shell.operands import could_be_first
+from host.policy.shell.word import Word, plain
 from host.policy.shell.wrappers import base_name
 
 
@@ -34,6 +34,7 @@ _SYSTEM: Final = re.compile(
     r"/(?:bin|boot|dev|etc|home|lib|lib32|lib64|libx32|mnt|media|opt|proc|root|run|sbin|srv|sys|usr|var|Applications"
     r"|Library|System|Users|Volumes|usr/(?:bin|lib|lib64|sbin|share)|var/lib)"
 )
+_WORKSPACE: Final = "/workspace"  # as the sandbox sees it
 _ALL: Final = re.compile(r"(?:\.?\*+|\.?\?\*|\.\[.*|\[[^\]]*\]\*|\*\.\*)")
 _NARROWS: Final = frozenset({"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"})
 _SAYS: Final = re.compile(r"[A-Za-z0-9_]{2}")  # a pattern that leaves something out holds at least so much
@@ -93,12 +94,13 @@ _FORKING: Final = re.compile(
 )
 
 
+def on_the_floor_by_name(name: str) -> bool:
+    """Whether some use of a program of that name is on the floor."""
+    return name in _NAMED or bool(_MAKERS.fullmatch(name))
+
+
 def floor_of(words: tuple[Word, ...], cwd: str) -> Floor | None:
     """Return the floor that a command is on, or None."""
-    return next((floor for each in (words, *behind(words, _is_named)) if (floor := _own_floor(each, cwd))), None)
-
-
-def _own_floor(words: tuple[Word, ...], cwd: str) -> Floor | None:
     name = base_name(words[0].text)
     texts = [word.text for word in words[1:]]
     for kind, judge in _JUDGES:
@@ -107,11 +109,6 @@ def _own_floor(words: tuple[Word, ...], cwd: str) -> Floor | None:
     if name in _KILLERS and _kills_host(name, texts, [word.source for word in words]):
         return Floor.KILLS_HOST
     return None
-
-
-def _is_named(name: str) -> bool:
-    """Whether a name is that of a program of the floor wherever it stands."""
-    return name in _NAMED or bool(_MAKERS.fullmatch(name))
 
 
 def writes_raw(target: str) -> Floor | None:
@@ -169,7 +166,7 @@ def recursive(texts: list[str]) -> bool:
 def _wipes(name: str, texts: list[str], cwd: str) -> bool:
     match name:
         case "rm" | "srm" | "grm" | "wipe" | "trash":
-            hits = any(whole(target, cwd) for target in operands(texts))
+            hits = any(whole(target, cwd) or _normal(target, cwd) == _WORKSPACE for target in operands(texts))
             return hits and (name in {"srm", "wipe", "trash"} or recursive(texts))
         case "mv" | "gmv":
             *sources, place = operands(texts) or [""]
@@ -212,21 +209,18 @@ def _narrows(texts: list[str], at: int) -> bool:
 def _find_wipes(texts: list[str], cwd: str) -> bool:
     if "-delete" not in texts or not unnarrowed(texts):
         return False
-    return any(whole(root, cwd) for root in find_roots(texts))
+    return any(whole(root, cwd) or _normal(root, cwd) == _WORKSPACE for root in find_roots(texts))
 
 
 def _writes_raw(name: str, texts: list[str], cwd: str) -> bool:
     del cwd
     if name in {"dd", "dcfldd", "dc3dd"}:
         return any(text.startswith("of=") and writes_raw(text[3:]) for text in texts)
-    devices = [text for text in texts if writes_raw(text)]
-    if name in {"tee", "sponge", "truncate", "ddrescue"}:
-        return bool(devices)
     if name in {"cp", "mv", "install", "rsync", "pv"}:
         return writes_raw((operands(texts) or [""])[-1]) is not None
-    if name in {"curl", "wget"}:
-        return bool(devices)
-    return name in _DISK and bool(devices) and not _LOOKING & set(texts)
+    if name in {"tee", "sponge", "truncate", "ddrescue", "curl", "wget"}:
+        return any(writes_raw(text) for text in texts)
+    return name in _DISK and any(writes_raw(text) for text in texts) and not _LOOKING & set(texts)
 
 
 def _makes_file_system(name: str, texts: list[str], cwd: str) -> bool:
@@ -246,27 +240,16 @@ def _shuts_down(name: str, texts: list[str], cwd: str) -> bool:
         case "init" | "telinit":
             return operands(texts)[:1] in (["0"], ["6"])
         case "systemctl" | "loginctl":
-            off = {f"{off}.target" for off in _OFF}.intersection(texts)
-            asked = _sub_commands(texts)
-            return not _OFF.isdisjoint(asked) or (bool(off) and not {"isolate", "start"}.isdisjoint(asked))
+            words, targets = plain(name, *texts), {f"{off}.target" for off in _OFF}
+            return could_be_first(name, words, _OFF) or (
+                could_be_first(name, words, {"isolate", "start"}) and bool(targets.intersection(texts))
+            )
         case "kexec":
             return any(text in {"-e", "--exec"} for text in texts)
         case "dbus-send" | "busctl" | "gdbus":
             return any(re.search(r"\b(?:PowerOff|Reboot|Halt)\b", text) for text in texts)
         case _:
             return False
-
-
-def _sub_commands(texts: list[str]) -> list[str]:
-    """Return the words that may be what a program is asked to do: an option before it may take a value or not."""
-    found: list[str] = []
-    for at, text in enumerate(texts):
-        if text.startswith("-"):
-            continue
-        found.append(text)
-        if at == 0 or not texts[at - 1].startswith("-"):
-            break
-    return found
 
 
 def _forks(name: str, texts: list[str], cwd: str) -> bool:
@@ -293,8 +276,20 @@ def _kills_host(name: str, texts: list[str], sources: list[str]) -> bool:
 
 
 _KILLERS: Final = frozenset(["kill", "pkill", "killall", "killall5", "skill", "elis", "systemctl", "service"])
-# What is on the floor behind any program. Not `kill` or `reboot`: `docker kill 1` and `adb reboot` are something else.
-_NAMED: Final = _DISK | {"rm", "grm", "srm", "wipe", "trash", "dd", "dcfldd", "dc3dd"}
+# Programs that this module judges, but for those of `_MAKERS`.
+_NAMED: Final = (
+    _KILLERS
+    | _DISK
+    | frozenset(
+        """
+    rm srm grm wipe trash mv gmv find rsync dd dcfldd dc3dd tee sponge truncate ddrescue cp install pv curl wget zpool
+    vgcreate lvcreate shutdown reboot halt poweroff init telinit loginctl kexec dbus-send busctl gdbus perl python
+    python3 ruby php node
+    """.split()  # noqa: SIM905 - one list a line is not to be read
+    )
+)
+# Of these, names that are also sub-commands of programs for other machines, targets, words of a sentence.
+SPOKEN: Final = frozenset({"shutdown", "reboot", "halt", "poweroff", "init", "telinit", "elis", "service"})
 _JUDGES: Final = (
     (Floor.WIPES, _wipes),
     (Floor.RAW_WRITE, _writes_raw),

@@ -15,6 +15,7 @@ class Found(msgspec.Struct, kw_only=True):
     where: str  # wrappers that change what it is
     cwd: str
     raised: bool  # rights were raised before it
+    perhaps: bool  # its name only stands in a text that may be prose
     fetched: bool  # it runs what was fetched
     defined: bool  # it is a function that the text defines before it
     why: str  # what makes it execute, whatever it is; "" when nothing does
@@ -29,3 +30,4 @@ class Unfolded(msgspec.Struct, kw_only=True):
     unclear: list[str]  # why not everything could be told
     bomb: bool  # a function of it is a fork bomb
     raises: bool  # a wrapper raises rights
+    wrapped: list[tuple[Word, ...]] = []  # every wrapper and shell with what it runs, as it stood; long ones cut

@@ -1,177 +1,246 @@
 """Denials over parsed commands (`deny_commands`).
 
-A denial is a pattern of words (`git push *`); it fits whatever could be that command, so a word that is not known fits
-anything, and what cannot be told apart from it is denied too (fail closed): options in whatever spelling, options with
-or without a value before a sub-command, and the command behind any program that may run it.
+A denial is a pattern of words (`git push *`). It fits what is that command however it is spelt (options bundled, apart,
+in any order, by their long name; words moved by options; other versions of the program) and whatever runs it. A word
+that is not known fits anything. Where a command may be the denied one or not, the denial may fit: a person is asked.
 """
 
+import enum
 import fnmatch
+import itertools
 import re
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
-from host.policy.shell import git
+import msgspec
+
+from host.passport import Effect
 from host.policy.shell.analysis import Analysis
-from host.policy.shell.launching import behind, names_in
+from host.policy.shell.command import Command
+from host.policy.shell.launching import launches
+from host.policy.shell.operands import GIT_FOUND, GIT_OWN, Operand, has_sub_commands, operands_of
+from host.policy.shell.spelling import Spelt
 from host.policy.shell.word import Word, has_mark
 from host.policy.shell.wrappers import base_name
 
-_MOST_OPTIONS: Final = 12  # before a sub-command that are tried with and without a value
-# Programs of which each operand is a command of its own.
-_TARGETS: Final = frozenset({"make", "gmake", "ninja", "just", "task", "rake", "ant", "gradle", "gradlew", "mvn"})
-# One program under several names.
-_NAMES: Final = (
-    (re.compile(r"pip\d[\d.]*"), "pip"),
-    (re.compile(r"python[\d.]+"), "python"),
-    (re.compile(r"gmake"), "make"),
-    (re.compile(r"nodejs"), "node"),
-    (re.compile(r"grm"), "rm"),
-)
-# Long names of short options, where the first letter does not tell.
-_LONG: Final[dict[str, dict[str, str]]] = {
-    "git": {"f": "force", "d": "delete", "D": "delete", "m": "message", "a": "all", "n": "dry-run"},
-    "rm": {"R": "recursive"},
-    "chmod": {"R": "recursive"},
-    "chown": {"R": "recursive"},
+# First operands that change nothing of what the next one means.
+_PASSED: Final[dict[str, frozenset[str]]] = {
+    "docker": frozenset({"image", "container"}),
+    "podman": frozenset({"image", "container"}),
+    "nerdctl": frozenset({"image", "container"}),
+    "gcloud": frozenset({"alpha", "beta"}),
+    "yarn": frozenset({"npm"}),
 }
-_SAME_LETTER: Final = {("rm", "R"): "r", ("cp", "R"): "r"}
-_LEAST_ABBREVIATION: Final = 3  # characters of `--re`, the least that is taken for the beginning of a long option
-_ALIAS: Final = re.compile(r"alias\.[\w-]+=(.*)", re.DOTALL)
+# Programs each operand of which stands for itself.
+_TARGETS: Final = frozenset({"make", "gmake", "ninja", "just", "rake", "gradle", "gradlew", "mvn", "mvnw", "task"})
+# Programs that take an abbreviated sub-command.
+_ABBREVIATE: Final = frozenset({"npm", "ip", "tmux", "hg", "nmcli"})
+_VERSION: Final = re.compile(r"(?<=[A-Za-z])-?\d[\d.]*\Z")
+_DASHED: Final = frozenset({"git", "docker"})
+_SETTING: Final = re.compile(r"[A-Za-z_]\w*[:+?]?=|\+[\w.-]+\Z")
+_MOST_VALUES: Final = 4  # options of a denial of which the next word is tried as a value too
 
 
-def denied_by(patterns: Iterable[str], analysis: Analysis) -> str | None:
-    """Return the first pattern that fits a command of a text, None when none does (`deny_commands`)."""
-    fitting = Fitting(analysis)
-    return next((pattern for pattern in patterns if fitting.fits(pattern)), None)
+class Fit(enum.IntEnum):
+    """Whether a denial fits."""
+
+    NO = 0
+    MAY = 1  # the command may be the denied one, or run it: a person is asked
+    YES = 2
 
 
-class Fitting:
-    """The commands of one text, held against any number of patterns."""
+class _Rule(msgspec.Struct, frozen=True, kw_only=True):
+    """A denial, read in one of its ways."""
 
-    def __init__(self, analysis: Analysis) -> None:
-        self._commands = [command.words for command in analysis.commands if command.words]
-
-    def fits(self, pattern: str) -> bool:
-        """Whether a command is, or could be, one that a pattern's words name.
-
-        `*` at the end fits any rest, also none; elsewhere it fits within one word. Options in the pattern may stand
-        anywhere; its other words have to be the command's first operands in that order.
-        """
-        words = pattern.split()
-        if not words:
-            return False
-        names = {name for name in self._names if _is_name(words[0], name)}
-        return any(
-            _words_fit(words, form)
-            for command in self._commands
-            for each in (command, *(behind(command, names.__contains__) if names else ()))
-            for form in _forms(each)
-        )
-
-    @cached_property
-    def _names(self) -> set[str]:
-        return {name for command in self._commands for name in names_in(command)}
+    program: str
+    literals: tuple[str, ...]  # the operands that it names, in their order
+    options: tuple[str, ...]
+    values: tuple[tuple[str, str], ...]  # options with the value that they must have
+    rest: bool  # whether anything may follow
 
 
-def _is_name(wanted: str, name: str) -> bool:
-    return any(fnmatch.fnmatchcase(each, _plain(wanted)) for each in {name, _one_name(name)})
+def fit(pattern: str, analysis: Analysis) -> Fit:
+    """Return how far a pattern fits one of the commands of a text, or something around them.
 
-
-def _forms(words: tuple[Word, ...]) -> list[tuple[Word, ...]]:
-    """Return what a command could be: itself, and with the options before its sub-command taken out."""
-    own = base_name(words[0].text)
-    forms: list[tuple[Word, ...]] = []
-    for name in dict.fromkeys((own, _one_name(own))):
-        named = (Word(name, words[0].known), *words[1:])
-        forms += [named, *_sub_commands(named)]
-        if name == "python" and (at := next((at for at, word in enumerate(words) if word.text == "-m"), 0)):
-            forms += _forms(words[at + 1 :]) if at + 1 < len(words) else []
-        if name == "git":
-            forms += [(named[0], *git.without_globals(named)[1]), *_git_aliases(named)]
-    return forms
-
-
-def _one_name(name: str) -> str:
-    return next((one for form, one in _NAMES if form.fullmatch(name)), name)
-
-
-def _sub_commands(words: tuple[Word, ...]) -> list[tuple[Word, ...]]:
-    """Return the command from each word on that may be its sub-command: an option before it may take a value or not."""
-    forms: list[tuple[Word, ...]] = []
-    for at, word in enumerate(words[1:], 1):
-        if len(forms) > _MOST_OPTIONS:
-            break
-        if _is_option(word):
+    `*` at the end fits any rest, also none; elsewhere it fits within one word.
+    """
+    rules = _read(pattern)
+    if not rules:
+        return Fit.NO
+    best = max((_wrapped(rules, words) for words in analysis.wrapped), default=Fit.NO)
+    for command in analysis.commands:
+        if best is Fit.YES or not command.words:
             continue
-        forms.append((words[0], *words[at:]))
-        may_be_value = at > 1 and words[at - 1].text.startswith("-") and "=" not in words[at - 1].text
-        if not may_be_value and words[0].text not in _TARGETS:
+        best = max(best, _command(rules, command))
+    return best
+
+
+@lru_cache(maxsize=256)
+def _read(pattern: str) -> tuple[_Rule, ...]:
+    """Return the ways to read a pattern: behind an option a word may be its value or an operand."""
+    program, *words = pattern.split() or [""]
+    rest = words[-1:] == ["*"]
+    words = words[:-1] if rest else words
+    pairs = [at for at in range(len(words) - 1) if _is_option(words[at]) and not _is_option(words[at + 1])]
+    rules: list[_Rule] = []
+    for chosen in itertools.product((False, True), repeat=len(pairs[:_MOST_VALUES])):
+        valued = {at for at, is_value in zip(pairs, chosen, strict=False) if is_value}
+        rules.append(
+            _Rule(
+                program=base_name(program),
+                literals=tuple(w for at, w in enumerate(words) if not _is_option(w) and at - 1 not in valued),
+                options=tuple(w for at, w in enumerate(words) if _is_option(w) and at not in valued),
+                values=tuple((words[at], words[at + 1]) for at in sorted(valued)),
+                rest=rest,
+            )
+        )
+    return tuple(rules) if program else ()
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and len(word) > 1
+
+
+def _wrapped(rules: tuple[_Rule, ...], words: tuple[Word, ...]) -> Fit:
+    return max(_direct(rule, words, reads=False) for rule in rules)
+
+
+def _command(rules: tuple[_Rule, ...], command: Command) -> Fit:
+    reads = command.effect is Effect.READ
+    if command.where.startswith("in ") and not command.words[0].known:
+        return Fit.NO  # of a text in another language: what computes names there could compute any
+    best = max(_direct(rule, words, reads=reads) for rule in rules for words in _forms(command.words))
+    if command.perhaps:
+        return min(best, Fit.MAY)
+    return best if best is Fit.YES else max(best, _launched(rules, command))
+
+
+def _forms(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """Yield a command as it stands, and by the program whose sub-command it is: `git-push` is `git push`."""
+    yield words
+    program, dash, sub_command = base_name(words[0].text).partition("-")
+    if dash and program in _DASHED:
+        yield (Word(program), Word(sub_command), *words[1:])
+
+
+def _launched(rules: tuple[_Rule, ...], command: Command) -> Fit:
+    """Return how far a denial fits what a command may run of its words."""
+    program, best = rules[0].program, Fit.NO
+    stem = _VERSION.sub("", max(re.split(r"[*?]", program), key=len))
+    if not stem or not any(stem in text for text in (*(word.text for word in command.words), command.given)):
+        return best
+
+    def named(name: str) -> bool:
+        return _is_program(program, name)
+
+    for launch in launches(command.words, named, named, command.given):
+        if not launch.words:
+            return max(best, Fit.MAY)
+        found = max(_direct(rule, launch.words, reads=False) for rule in rules)
+        if not launch.sure:
+            found = Fit.MAY if found is Fit.YES else Fit.NO
+        best = max(best, found)
+        if best is Fit.YES:
             break
-    return forms
+    return best
 
 
-def _is_option(word: Word) -> bool:
-    """Whether a word is none of a command's operands: an option, a toolchain (`+nightly`), a variable for make."""
-    return word.text[:1] in {"-", "+"} or bool(re.match(r"[A-Za-z_]\w*=", word.text))
-
-
-def _git_aliases(words: tuple[Word, ...]) -> list[tuple[Word, ...]]:
-    found = [match[1] for word in words[1:] if (match := _ALIAS.search(word.text))]
-    return [(words[0], *(Word(part) for part in text.lstrip("!").split())) for text in found[:_MOST_OPTIONS]]
-
-
-def _words_fit(pattern: Sequence[str], words: tuple[Word, ...]) -> bool:
-    """Match from left to right; an option of the command that the pattern does not name is passed over."""
-    name, open_end = words[0].text, len(pattern) > 1 and pattern[-1] == "*"
-    options = [wanted for wanted in pattern[1:] if wanted.startswith("-")]
-    if not all(_option_fits(name, wanted, words[1:]) for wanted in options):
-        return False
-    operands = [word for word in words if not _passed_over(word)]
-    wanted_operands = [wanted for wanted in (pattern[:-1] if open_end else pattern) if wanted not in options]
-    if len(operands) < len(wanted_operands) or (len(operands) > len(wanted_operands) and not open_end):
-        return False
-    return all(_word_fits(wanted, word) for wanted, word in zip(wanted_operands, operands, strict=False))
-
-
-def _passed_over(word: Word) -> bool:
-    return word.text.startswith("-") and len(word.text) > 1
-
-
-def _option_fits(name: str, wanted: str, words: Sequence[Word]) -> bool:
-    """Whether an option of a pattern stands among a command's words, in whatever spelling."""
-    if any(_word_fits(wanted, word) for word in words):
+@lru_cache(maxsize=4096)
+def _is_program(wanted: str, name: str) -> bool:
+    """Whether a program is the one that a denial names, in whatever version."""
+    if fnmatch.fnmatchcase(name, wanted.replace("[", "[[]")):
         return True
-    given = [word.text for word in words if _passed_over(word) and word.text != "--"]
-    if wanted.startswith("--"):
-        return any(_is_long(name, wanted[2:].rstrip("*").rstrip("="), text) for text in given)
-    letters = [_SAME_LETTER.get((name, letter), letter) for letter in wanted[1:]]
-    return letters != [] and all(any(_spells(name, letter, text) for text in given) for letter in letters)
+    mine, its = _VERSION.search(name), _VERSION.search(wanted)
+    if (mine is None and its is None) or _VERSION.sub("", name) != _VERSION.sub("", wanted):
+        return False
+    one, other = (found.group().lstrip("-") if found else "" for found in (mine, its))
+    return one.startswith(other) or other.startswith(one)
 
 
-def _is_long(name: str, wanted: str, text: str) -> bool:
-    """Whether an option is `--wanted`, abbreviated, or by its letter among others."""
-    if text.startswith("--"):
-        spelt = text[2:].partition("=")[0]
-        return len(spelt) >= min(_LEAST_ABBREVIATION, len(wanted)) and wanted.startswith(spelt)
-    letter = next((each for each, long in _LONG.get(name, {}).items() if long == wanted), wanted[:1])
-    return letter in text[1:]
+def _direct(rule: _Rule, words: tuple[Word, ...], *, reads: bool) -> Fit:
+    """Return how far a denial fits a command as such."""
+    name = base_name(words[0].text)
+    if not (_is_program(rule.program, name) or _open(words[0])):
+        return Fit.NO
+    known = _VERSION.sub("", name)
+    options = _options(rule, Spelt(known, words))
+    if options is Fit.NO:
+        return Fit.NO
+    return min(options, _operands(rule, known, words, reads=reads))
 
 
-def _spells(name: str, letter: str, text: str) -> bool:
-    """Whether an option is, or holds, a letter, as itself or by its long name."""
-    if not text.startswith("--"):
-        return any(_SAME_LETTER.get((name, each), each) == letter for each in text[1:])
-    spelt, long = text[2:].partition("=")[0], _LONG.get(name, {}).get(letter, "")
-    return long.startswith(spelt) if long else spelt[:1] == letter.lower()
+def _options(rule: _Rule, spelt: Spelt) -> Fit:
+    if not all(spelt.has_value(option, value) for option, value in rule.values):
+        return Fit.NO
+    if all(spelt.has(option) for option in rule.options):
+        return Fit.YES
+    return Fit.MAY if all(spelt.may_have(option) for option in rule.options) else Fit.NO
 
 
-def _word_fits(wanted: str, word: Word) -> bool:
-    return fnmatch.fnmatchcase(word.text, _plain(wanted)) or _open(word)
+def _operands(rule: _Rule, name: str, words: tuple[Word, ...], *, reads: bool) -> Fit:
+    operands = operands_of(name, words)
+    if _in_place(rule, name, words, operands):
+        return Fit.YES
+    first = operands[0].word.text if operands and operands[0].sure else ""
+    if name == "git" and first and first not in GIT_OWN | GIT_FOUND:
+        return Fit.MAY  # an alias may be any command
+    if (
+        not rule.literals
+        or not rule.rest
+        or (has_sub_commands(name) and (reads or (name == "git" and first in GIT_OWN)))
+    ):
+        return Fit.NO
+    left = list(rule.literals)
+    for operand in operands:
+        if left and _word_fits(name, left[0], operand.word):
+            left.pop(0)
+    return Fit.NO if left else Fit.MAY
 
 
-def _plain(wanted: str) -> str:
-    return wanted.replace("[", "[[]")
+def _in_place(rule: _Rule, name: str, words: tuple[Word, ...], operands: list[Operand]) -> bool:
+    """Whether the operands that a denial names are the first of the command, in one of its readings."""
+    wanted, states = rule.literals, {0: 0}  # how many of them were found, and the place of the last of these
+    for operand in operands:
+        passed = not operand.sure or name in _TARGETS or _is_passed(name, operand.word)
+        following: dict[int, int] = {}
+        for state, last in states.items():
+            if state == len(wanted):
+                if rule.rest or name in _TARGETS:
+                    return True
+                if passed:
+                    following[state] = last
+                continue
+            if _word_fits(name, wanted[state], operand.word):
+                following[state + 1] = operand.at
+            if passed:
+                following.setdefault(state, last)
+        states = following
+    done = {state: last for state, last in states.items() if state == len(wanted)}
+    if rule.rest or name in _TARGETS:
+        return bool(done)
+    return any(_nothing_left(rule, words[last + 1 :]) for last in done.values())
+
+
+def _nothing_left(rule: _Rule, words: tuple[Word, ...]) -> bool:
+    """Whether a pattern without a star is all of the command: options of its own may stand behind."""
+    named = (*rule.options, *(option for option, _ in rule.values))
+    return not words or (bool(named) and all(any(_spells(option, word) for option in named) for word in words))
+
+
+def _spells(option: str, word: Word) -> bool:
+    return Spelt("", (Word(""), word)).has(option)
+
+
+def _is_passed(name: str, word: Word) -> bool:
+    return word.text in _PASSED.get(name, ()) or bool(_SETTING.match(word.text))
+
+
+def _word_fits(name: str, wanted: str, word: Word) -> bool:
+    text = word.text
+    if fnmatch.fnmatchcase(text, wanted.replace("[", "[[]")) or _open(word):
+        return True
+    return name in _ABBREVIATE and bool(text) and wanted.startswith(text)
 
 
 def _open(word: Word) -> bool:

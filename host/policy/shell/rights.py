@@ -26,11 +26,6 @@ def raises_rights(words: tuple[Word, ...]) -> bool:
     return name in {"nsenter", "unshare"}
 
 
-def raises(name: str) -> bool:
-    """Whether a program of that name raises rights."""
-    return name in RAISING
-
-
 def _modes(text: str) -> list[str]:
     text = text.removeprefix("--mode=").removeprefix("-m")
     return text.split(",")

@@ -14,7 +14,7 @@ from host.policy.shell.carried import MOST_TEXTS, carried_texts
 from host.policy.shell.doubt import doubt_of, fed_blindly
 from host.policy.shell.feeding import Input, built_by_find, built_by_xargs, given_by
 from host.policy.shell.found import Found, Unfolded
-from host.policy.shell.launching import behind
+from host.policy.shell.launching import Weight, is_watched, is_watched_in_program, is_watched_word, launches, weighed
 from host.policy.shell.repeats import forks
 from host.policy.shell.rights import DOWNLOADERS, INTERPRETERS, fetched_files
 from host.policy.shell.script import MOST_COMMANDS, read_script
@@ -28,6 +28,7 @@ DEEPEST: Final = 8  # shell texts within shell texts
 MOST_WRAPPERS: Final = 12  # around one command
 _NOTHING: Final = Input()
 _SHELL_VALUES: Final = re.compile(r"[-+][a-zA-Z]*[oO]")
+_MOST_KEPT: Final = 64  # words of a wrapper with what it runs, for denials
 _SHELL_FILES: Final = frozenset({"--rcfile", "--init-file", "--rcs"})
 
 
@@ -40,6 +41,8 @@ class _Around(msgspec.Struct, frozen=True, kw_only=True):
     raised: bool = False
     why: str = ""
     fetched: bool = False
+    perhaps: bool = False  # stands in a text that may be prose
+    launched: bool = False  # stands among the words of another command, all of which are looked at already
     carried: bool = False  # rides in an option or a one-liner of another program
     input: Input = _NOTHING  # what the shell that runs the text is given
     surroundings: Surroundings = Surroundings()  # what rules what it does
@@ -145,6 +148,7 @@ class _Unfolding:
         around: _Around,
     ) -> tuple[tuple[Word, ...], tuple[tuple[str, Word], ...], _Around]:
         """Take one wrapper off."""
+        self._wraps(words, around)
         peeled = peel(words, wrapper)
         if peeled.unsure:
             self._unclear(f"what {name} runs cannot be told from its options")
@@ -154,9 +158,10 @@ class _Unfolding:
             around = msgspec.structs.replace(around, raised=True, why=f"{name} raises rights")
         elif not wrapper.inner_reads or _is_foreign(words[0]):
             own = " ".join(word.shown for word in peeled.own)
+            where = around.where if wrapper.same else f"{around.where}: {own}" if around.where else own
             around = msgspec.structs.replace(
                 around,
-                where=f"{around.where}: {own}" if around.where else own,
+                where=where,
                 why=f"{words[0].shown} is not known to only read",
             )
         if peeled.strange and wrapper.inner_reads:
@@ -165,6 +170,8 @@ class _Unfolding:
             around = msgspec.structs.replace(around, cwd=peeled.cwd)
         if name == "trap":
             texts, inner = [words[1]], ()
+        elif name == "capsh" and inner:
+            inner = (Word("bash"), *inner)
         elif name == "xargs":
             inner = self._fed(peeled.own, inner, simple, around)
         elif name == "parallel":
@@ -178,6 +185,13 @@ class _Unfolding:
         if not inner:
             return self._nothing(name, words, (*assignments, *peeled.assignments), simple, around)
         return inner, (*assignments, *peeled.assignments), around
+
+    def _wraps(self, words: tuple[Word, ...], around: _Around) -> None:
+        """Keep a wrapper or a shell as it stands: a denial may name it."""
+        if around.perhaps:
+            return
+        cut = (Word(UNKNOWN, False),) if len(words) > _MOST_KEPT else ()
+        self._into.wrapped.append((*words[:_MOST_KEPT], *cut))
 
     def _nothing(
         self,
@@ -198,9 +212,6 @@ class _Unfolding:
         """The command that xargs builds; what else it might build is judged beside it."""
         upstream = self._script.commands[slice(*simple.upstream)]
         *others, last = built_by_xargs(own, inner, self._given(simple, around).text, upstream)
-        if last and base_name(last[0].text) == "kill":  # which processes is told by what was looked for
-            looked_for = " ".join(word.shown for each in upstream for word in each.words)
-            last = (*last, Word(UNKNOWN, False, looked_for))
         for each in others:
             self._simple(Simple(words=each, cwd=simple.cwd), around)
         return last
@@ -213,7 +224,7 @@ class _Unfolding:
         self._queue.append(
             (
                 text.text,
-                msgspec.structs.replace(around, depth=around.depth + 1, fetched=fetched, input=given),
+                msgspec.structs.replace(around, depth=around.depth + 1, fetched=fetched, input=given, launched=False),
                 self._script.variables,
             )
         )
@@ -234,6 +245,8 @@ class _Unfolding:
                 self._leaf((), assignments, simple, around)
             return
         name = base_name(words[0].text)
+        if name in SHELLS or name == "eval":
+            self._wraps(words, around)
         if name in SHELLS:
             self._shell(words, assignments, simple, around)
         elif name == "eval":
@@ -306,12 +319,40 @@ class _Unfolding:
             FETCHED in word.text or base_name(word.text) in self._files for word in words
         )
 
-    def _riding(self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], around: _Around) -> None:
+    def _launched(self, words: tuple[Word, ...], simple: Simple, around: _Around, given: Input) -> None:
+        """What a program that is not known to run nothing may run: it counts as run where it must not be missed."""
+        name, raised = words[0].text, around.raised
+        inner = msgspec.structs.replace(around, launched=True, where=f"in {name}", why=f"{name} may run it")
+        within = is_watched_in_program if INTERPRETERS.fullmatch(base_name(name)) else is_watched
+        for launch in launches(words, is_watched_word, within, given.text.text if given.text is not None else ""):
+            found = weighed(launch, around.cwd, fetched=given.fetched) if launch.words else Weight.MANY
+            if found is Weight.MANY:
+                self._unclear(f"{name} may run too much to judge")
+            elif found is Weight.FLOOR_PERHAPS:
+                self._unclear(f"{name} may run {launch.words[0].text}, which is never run here")
+            elif found is Weight.RUNS or (found is Weight.RAISES and not raised):
+                raised |= found is Weight.RAISES  # once is enough: it is asked about each time
+                # what it runs with raised rights is a later word, and looked at as such
+                kept = launch.words[:_MOST_KEPT] if found is Weight.RAISES else launch.words
+                self._simple(
+                    msgspec.structs.replace(simple, words=kept, assignments=(), writes=()),
+                    msgspec.structs.replace(inner, perhaps=not launch.sure),
+                )
+
+    def _riding(
+        self,
+        words: tuple[Word, ...],
+        assignments: tuple[tuple[str, Word], ...],
+        around: _Around,
+        given: Input,
+    ) -> None:
         """What rides in another program: it counts for the floor and denials.
 
         Whether it could be told does not matter beyond that, as the program that carries it is no reading command.
         """
-        carried = carried_texts(words, assignments)
+        reads = words and given.text is not None and INTERPRETERS.fullmatch(base_name(words[0].text))
+        read = (given.text,) if reads and given.text is not None else ()
+        carried = carried_texts((*words, *read), assignments)
         if len(carried) > MOST_TEXTS and around.depth < DEEPEST:
             self._into.unclear.append(f"more than {MOST_TEXTS} shell texts ride in one command")
         for text in carried[:MOST_TEXTS]:
@@ -352,10 +393,11 @@ class _Unfolding:
             fetched |= given.fetched
             if not fetched and (given.text is None or not given.text.known):  # a download is asked about as one (POL-9)
                 self._unclear(f"{base_name(words[0].text)} is given text that is not known")
-        fetched |= bool(words) and given.fetched and bool(behind(words, _runs_what_it_reads))
         if words and (doubt := doubt_of(words, around.cwd)):
             self._unclear(doubt)
-        self._riding(words, assignments, around)
+        self._riding(words, assignments, around, given)
+        if words and not around.launched:
+            self._launched(words, simple, around, given)
         self._into.found.append(
             Found(
                 words=words,
@@ -364,6 +406,7 @@ class _Unfolding:
                 where=around.where,
                 cwd=around.cwd,
                 raised=around.raised,
+                perhaps=around.perhaps,
                 fetched=fetched or around.fetched,
                 defined=bool(words)
                 and words == simple.words
@@ -373,10 +416,6 @@ class _Unfolding:
                 surroundings=around.surroundings,
             ),
         )
-
-
-def _runs_what_it_reads(name: str) -> bool:
-    return name in SHELLS or bool(INTERPRETERS.fullmatch(name))
 
 
 def _is_foreign(name: Word) -> bool:

@@ -31,8 +31,10 @@ class Wrapper(msgspec.Struct, frozen=True):
     assigns: bool = False  # whether NAME=VALUE may precede the command
     joins: bool = False  # whether the command is shell text, put together from the words
     text: str = ""  # the short option whose value is shell text
+    joined: str = ""  # short options that take a value only where it is joined to them
     alone: str = ""  # short options without a value, where it matters that no other stands there
     alone_longs: frozenset[str] = frozenset()  # the same, long
+    same: bool = False  # whether a command run by it is still the same one, on the same things
     inner_reads: bool = False  # whether a command that only reads still does when run by it
     renames: str = ""  # short options that give the command another name, by which some are another program
 
@@ -41,6 +43,11 @@ def _wrapper(
     values: str = "", longs: str = "", skip: int = 0, *, assigns: bool = False, joins: bool = False, text: str = ""
 ) -> Wrapper:
     return Wrapper(values=values, longs=frozenset(longs.split()), skip=skip, assigns=assigns, joins=joins, text=text)
+
+
+def _around(values: str = "", longs: str = "", skip: int = 0) -> Wrapper:
+    """A wrapper that changes circumstances of a command; by itself it may start a shell, or change another process."""
+    return msgspec.structs.replace(_wrapper(values, longs, skip), same=True)
 
 
 def _clear(
@@ -55,6 +62,7 @@ def _clear(
         alone_longs=frozenset(alone_longs.split()),
         assigns=env,
         text="S" if env else "",
+        same=True,
         inner_reads=True,
     )
 
@@ -73,7 +81,7 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "exec": Wrapper(values="a", alone="c", inner_reads=True, renames="a"),
     "busybox": _clear(),
     "toybox": _clear(),
-    "chrt": _clear("", "", "rfobi", "", 1),
+    "chrt": _clear("TPD", "sched-runtime sched-period sched-deadline", "rfobi", "", 1),
     "taskset": _clear("", "", "c", "cpu-list", 1),
     "unbuffer": _clear(),
     "chronic": _clear(),
@@ -91,9 +99,31 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "sg": _wrapper("", "", 1, text="c", joins=True),
     "gosu": _wrapper("", "", 1),
     "su-exec": _wrapper("", "", 1),
-    "strace": _wrapper("abeEIoOpPsSuUX", "trace output user"),
-    "ltrace": _wrapper("abaDeFlnopsuwx"),
-    "gdb": _wrapper("", "args"),
+    "strace": _wrapper("abeEIoOpPsSuUX", "trace output user columns"),
+    "setarch": _around(),  # the architecture behind it is a program of that name too
+    "linux32": _around(),
+    "linux64": _around(),
+    "i386": _around(),
+    "x86_64": _around(),
+    "prlimit": _around("po", "pid output"),
+    "choom": _around("np", "adjust pid"),
+    "numactl": _around("NmCipPfS", "cpunodebind membind physcpubind interleave preferred"),
+    "uclampset": _around("mMp", "pid"),
+    "cpulimit": _around("lpeP", "limit pid exe"),
+    "aa-exec": _wrapper("pn", "profile namespace"),
+    "ssh-agent": _around("aEtPO"),
+    "dbus-launch": _around(),
+    "systemd-inhibit": _around("", "what who why mode"),
+    "systemd-cat": _around("tp", "identifier priority stderr-priority"),
+    "eatmydata": _around(),
+    "faketime": _wrapper("", "", 1),
+    "catchsegv": _around(),
+    "proxychains": _wrapper("f"),
+    "proxychains4": _wrapper("f"),
+    "torsocks": _wrapper(),
+    "torify": _wrapper(),
+    "ifne": _around(),
+    "ltrace": _wrapper("aDeFlnopsuwx"),
     "valgrind": _wrapper(),
     "perf": _wrapper("", "", 1),
     "script": _wrapper("ETBIOmo", "echo log-io log-in log-out logging-format output-limit", 1, text="c"),
@@ -107,18 +137,9 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "bwrap": _wrapper(),
     "proot": _wrapper("rbwq"),
     "fakeroot": _wrapper("lfsib"),
-    "setarch": _wrapper("", "", 1),
-    **dict.fromkeys(("linux32", "linux64", "i386", "x86_64", "uname26"), _wrapper()),
-    "prlimit": _wrapper("op", "output pid"),
-    "choom": _wrapper("np", "adjust pid"),
-    "runcon": _wrapper("turl", "type user role range"),
-    "numactl": _wrapper("iNmpCPwL", "interleave cpunodebind membind preferred physcpubind localalloc"),
-    "ssh-agent": _wrapper("aEtOP"),
-    "systemd-inhibit": _wrapper("", "what who why mode"),
-    "dbus-launch": _wrapper("", "config-file"),
-    "systemd-run": _wrapper("pMtHE", "property unit description slice machine host working-directory uid gid setenv"),
+    "systemd-run": _wrapper("pMHEu", "property unit description slice machine host working-directory uid gid setenv"),
     "start-stop-daemon": _wrapper("", "exec startas name pidfile user chuid"),
-    "daemonize": _wrapper("acelopu"),
+    "daemonize": _wrapper("ceElopu"),
     "dbus-run-session": _wrapper(),
     "xvfb-run": _wrapper("efnpsw"),
     "ssh": _wrapper("BbcDEeFIiJLlmOopQRSWw", "", 1, joins=True),
@@ -129,11 +150,14 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "hyperfine": _wrapper(joins=True),
     "dumb-init": _wrapper(),
     "tini": _wrapper(),
-    "xargs": _clear(
-        "adEeIiLlnPs",
-        "arg-file delimiter eof replace max-lines max-args max-procs max-chars",
-        "0rtx",
-        "null no-run-if-empty verbose exit",
+    "xargs": msgspec.structs.replace(
+        _clear(
+            "adEILnPs",
+            "arg-file delimiter max-args max-procs max-chars",
+            "0rtx",
+            "null no-run-if-empty verbose exit eof replace max-lines",
+        ),
+        joined="eil",
     ),
 }
 
@@ -228,7 +252,7 @@ def _is_strange(text: str, wrapper: Wrapper) -> bool:
     for letter in text[1:]:
         if letter in wrapper.renames:
             return True
-        if letter in wrapper.values or letter == wrapper.text:
+        if letter in wrapper.values or letter in wrapper.joined or letter == wrapper.text:
             return False
         if letter not in wrapper.alone:
             return True

@@ -226,6 +226,17 @@ async def test_commands_that_only_a_person_may_let_run(stage: GateStage, make: M
     assert "call_started" not in stage.kinds()
 
 
+@pytest.mark.clause("APR-6", "POL-3")
+@pytest.mark.parametrize(("rule", "theirs"), [("cargo bench *", False), ("cargo release *", True)])
+async def test_what_may_be_denied_is_a_persons(stage: GateStage, make: Make, rule: str, *, theirs: bool) -> None:
+    """A small command otherwise; whether it is the denied one, the adviser does not decide."""
+    stage.policy = PolicySettings(deny_commands=(rule,))
+    adviser = Yes()
+    settled = await make().call(adviser, "shell", {"command": "cargo test release"})
+    assert asked_person(settled) is theirs
+    assert bool(adviser.asked) is not theirs
+
+
 SMALL = [
     ("make test", [["make", "test"]]),
     ("mkdir -p build && touch build/a", [["mkdir", "-p", "build"], ["touch", "build/a"]]),

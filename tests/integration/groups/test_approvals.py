@@ -144,7 +144,38 @@ async def test_let_it_run_runs_commands_and_leaves_the_floor_and_the_denials(sta
     refused = [event.data for event in events if event.kind == "call_refused"]
     assert [data["rule"] for data in refused] == ["floor:wipes", "deny_commands:git push *"]
     assert "removes all of a root" in refused[0]["result"]
+    assert "the rule deny_commands:git push *, which stands in the group's policy" in refused[1]["result"]
     assert "approval_asked" not in {event.kind for event in events}
+
+
+@pytest.mark.clause("POL-4", "POL-9")
+async def test_let_it_run_lets_no_denied_command_through_by_another_spelling(stage: Stage) -> None:
+    """Options, a launcher, an alias of git's: nothing of it runs, and nobody is asked."""
+    commands = ["rm -r -f keep", "setarch x86_64 rm keep -fr", "find keep -exec rm -fr {} +", "git -c alias.p=push p"]
+    stage.settings = GroupSettings(policy=PolicySettings(everything="allow", deny_commands=("rm -rf *", "git push *")))
+    kept = stage.workspace / "keep" / "a"
+    kept.parent.mkdir(parents=True)
+    kept.touch()
+    stage.model.script(Reply(calls=[Call("shell", {"command": each}) for each in commands]), Reply(text="done"))
+    events = await stage.group.turn_events((await stage.ask()).turn)
+    refused = [event.data["rule"] for event in events if event.kind == "call_refused"]
+    assert refused == [*["deny_commands:rm -rf *"] * 3, "deny_commands:git push *"]
+    assert kept.exists()
+    assert "approval_asked" not in {event.kind for event in events}
+
+
+@pytest.mark.clause("POL-3", "POL-4")
+async def test_what_may_be_denied_is_asked_about_for_once_also_when_everything_may_run(stage: Stage) -> None:
+    """The question says which rule it is, and a yes holds for this call only."""
+    stage.settings = GroupSettings(policy=PolicySettings(everything="allow", deny_commands=("git push *",)))
+    stage.model.script(Reply(calls=[Call("shell", {"command": "git p origin"})]), Reply(text="done"))
+    placement = await stage.say()
+    question = await stage.question()
+    asked = await stage.until(lambda event: event.kind == "approval_asked", placement.after_seq)
+    assert "deny_commands: git push *" in asked.data["what_may_happen"]
+    assert list(asked.data["scopes"]) == ["once"]
+    await stage.group.settle(question.id, verdict="denied", by="operator", text="")
+    assert (await stage.ended(placement)).data["reason"] == "policy_violation"
 
 
 @pytest.mark.clause("POL-5", "LOOP-1")

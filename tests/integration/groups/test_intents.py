@@ -28,9 +28,6 @@ async def questions(stage: Stage, *calls: Call) -> list[str]:
     "again",
     [
         "touch  pwned",
-        "touch -c pwned",
-        "timeout 5 touch -- pwned",
-        "touch pwned -c",
         "bash -c 'touch pwned'",
         "ls; touch pwned",
         "cd . && touch pwned",
@@ -48,6 +45,12 @@ async def questions(stage: Stage, *calls: Call) -> list[str]:
         "sudo touch pwned",
         "touch pwned; $x",
         "f() { touch pwned; }; f",
+        "touch -c pwned",
+        "touch -- pwned",
+        "touch --no-create -m pwned",
+        "timeout 5 touch -a -- pwned",
+        "setarch x86_64 touch -am pwned",
+        "touch pwned -c",
     ],
 )
 @pytest.mark.clause("APR-2")
@@ -66,9 +69,9 @@ async def test_a_refused_command_gets_the_same_answer_wherever_it_stands(stage: 
         ("touch pwned; $x", "touch pwned"),
         ("python3 - <<'E'\nprint(1)\nE", "python3 - <<'E'\nprint(2)\nE"),
         ("make > log", "echo x > log"),
-        ("git push --force", "git push"),
         ("touch pwned", "touch -- -pwned"),
         ("python3 -c 'print(1)'", "python3 -c 'print(2)'"),
+        ("perl -e'unlink(1)'", "perl -e'unlink(2)'"),
     ],
 )
 @pytest.mark.clause("APR-2")

@@ -9,8 +9,11 @@ import pytest
 from host.config.administrator import Administrator
 from host.config.live import PolicyNow
 from host.config.settings import GroupSettings, PolicySettings
+from host.gate.checking import Verdict, check
 from host.passport import Decision, Effect
 from host.policy.policy import BARE, MAY_HAPPEN, OPERATOR, Call, Policy, Ruling, default_by_risk
+from host.policy.shell.analysis import analyse
+from host.policy.shell.patterns import Fit
 from host.record.events import Part
 from host.tools.catalogue import tools_of
 
@@ -24,9 +27,14 @@ def call(tool: str = "tool", effect: Effect = Effect.SEND, **what: Any) -> Call:
     return msgspec.structs.replace(usual, **what)
 
 
-def pushes(pattern: str) -> bool:
+def pushes(pattern: str) -> Fit:
     """Say which pattern of a denied command fits."""
-    return pattern == "git push *"
+    return Fit.YES if pattern == "git push *" else Fit.NO
+
+
+def may_push(pattern: str) -> Fit:
+    """Say which pattern of a denied command may fit."""
+    return Fit.MAY if pattern == "git push *" else Fit.NO
 
 
 def ruled(
@@ -74,6 +82,7 @@ ORDER = [
     ("administrator-deny", "administrator:tool:tool"),
     ("group-deny", "class:send"),
     ("deny-command", "deny_commands:git push *"),
+    ("perhaps-denied", "perhaps:deny_commands:git push *"),
     ("administrator-ask", "administrator:class:send"),
     ("grant", "grant:g1"),
     ("ask", "tool:tool"),
@@ -94,10 +103,10 @@ def test_the_order_is_that_of_the_clause(first: int) -> None:
         call(
             floor="wipe" if "floor" in there else "",
             parts=(PUSH,),
-            fits=pushes,
+            fits=pushes if "deny-command" in there else may_push,
         ),
         {"tool": ASK, **({"send": DENY} if "group-deny" in there else {})},
-        deny_commands=("rm *", "git push *") if "deny-command" in there else (),
+        deny_commands=("rm *", "git push *") if there & {"deny-command", "perhaps-denied"} else (),
         administrator=Administrator(choices=administrator),
         granted={PUSH.exact: "g1"} if "grant" in there else {},
     )
@@ -177,6 +186,7 @@ def test_let_it_run_turns_asks_into_allows_and_leaves_denials_and_the_floor() ->
     assert ruled(call(effect=Effect.SPEND), choices, everything="allow").decision is DENY
     assert ruled(call(floor="wipe"), choices, everything="allow").decision is DENY
     assert ruled(call(fits=pushes), everything="allow", deny_commands=("git push *",)).decision is DENY
+    assert ruled(call(fits=may_push), everything="allow", deny_commands=("git push *",)).decision is ASK
 
 
 @pytest.mark.clause("POL-4", "POL-1")
@@ -234,3 +244,36 @@ def test_without_a_sandbox_every_command_asks_whatever_is_chosen(everything: str
     ruling = ruled(bare, choices, everything=everything, granted={"kind:shell:execute": "g"})
     assert (ruling.decision, ruling.rule, ruling.may_happen) == (ASK, "bare-shell", BARE)
     assert ruled(call("shell", Effect.EXECUTE)).may_happen == MAY_HAPPEN[Effect.EXECUTE]
+
+
+@pytest.mark.clause("POL-1")
+@pytest.mark.parametrize(
+    ("now", "command", "verdict", "told"),
+    [
+        (
+            PolicyNow(group=PolicySettings(deny_commands=("rm *",))),
+            "rm x",
+            Verdict.DENY,
+            "The rule deny_commands:rm *, which stands in the group's policy, denies it.",
+        ),
+        (
+            PolicyNow(group=PolicySettings(), administrator=Administrator(deny_commands=("rm *",))),
+            "rm x",
+            Verdict.DENY,
+            "The rule administrator:deny_commands:rm *, which stands in the administrator's file, denies it.",
+        ),
+        (
+            PolicyNow(
+                group=PolicySettings(everything="allow"), administrator=Administrator(deny_commands=("git push *",))
+            ),
+            "git p",
+            Verdict.ASK,
+            "It may be, or may run, what the administrator's file denies (deny_commands: git push *); that cannot be"
+            " told from its words, so a person decides, each time.",
+        ),
+    ],
+)
+def test_a_denial_tells_its_rule_and_where_it_stands(now: PolicyNow, command: str, verdict: Verdict, told: str) -> None:
+    """In the group's policy or in the administrator's file; also where it only may fit."""
+    checked = check(analyse(command), Policy(lambda: now), dict, bare=False)
+    assert (checked.verdict, checked.reason) == (verdict, told)
