@@ -29,7 +29,8 @@ def test_a_command_that_is_allowed_is_not_said_to_be_asked_about() -> None:
 def test_a_denial_names_its_rule() -> None:
     """So that whoever set it finds it."""
     denies = PolicySettings(deny_commands=("git push *",))
-    assert checked("git push origin main", denies).reason == "Denied by the rule deny_commands:git push *."
+    reason = checked("git push origin main", denies).reason
+    assert reason == "The rule deny_commands:git push *, which stands in the group's policy, denies it."
 
 
 @pytest.mark.clause("POL-5", "POL-1")
