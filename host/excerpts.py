@@ -1,7 +1,7 @@
 """The beginning or the end of a longer text, with a mark where the rest was left out.
 
-The mark is not only for people: where it stands masking looks for what a cut has left of a secret (MASK-1). So a text
-from outside is shortened here and nowhere else.
+The mark is not only for people: where it stands masking looks for what a cut has left of a secret (MASK-1). So whoever
+shortens a text from outside before it is masked does it with these.
 """
 
 from typing import Final
