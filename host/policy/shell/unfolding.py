@@ -250,7 +250,7 @@ class _Unfolding:
         if name in SHELLS:
             self._shell(words, assignments, simple, around)
         elif name == "eval":
-            first = next((at for at, word in enumerate(words) if base_name(word.text) != "eval"), len(words))
+            first = next((at for at, word in enumerate(words) if at and word.text != "eval"), len(words))
             self._text(
                 Word(" ".join(word.text for word in words[first:]), all(word.known for word in words)),
                 around,

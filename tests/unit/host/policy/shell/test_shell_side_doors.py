@@ -56,6 +56,8 @@ SETTING = [
     "ls {PATH}<<<x",
     "ls {a[PATH=5]}<f",
     "PATH=5 exec",
+    "eval PATH=5//eval",
+    "eval eval PATH=5",
     "PA\\\nTH=5",
     "export x=1 </dev/null PATH=5",
     "unset x </dev/null PATH",
